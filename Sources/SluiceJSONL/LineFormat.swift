@@ -79,7 +79,7 @@ enum LineFormat {
     /// The number of bytes that a stored line is longer than the event: the checksum and the newline.
     static var overhead: Int { suffixLength }
 
-    /// Whether ``event(in:at:)`` returns these bytes after ``write(_:checksum:to:)``.
+    /// Whether ``events(in:)`` returns these bytes after ``write(_:checksum:to:)``.
     static func canStore(_ line: ArraySlice<UInt8>) -> Bool {
         line.count > 2 && line.first == openBrace && line.last == closeBrace && line.index(of: newline) == nil
     }
@@ -97,41 +97,53 @@ enum LineFormat {
         end[suffixEnd.count] = newline
     }
 
-    /// Finds the event in the stored line at `range`, which excludes the newline, and puts the brace back in place of the
-    /// checksum. Returns nil if the line is damaged.
-    static func event(in buffer: inout [UInt8], at range: Range<Int>) -> Range<Int>? {
-        let comma = range.upperBound - suffixLength
-        // Longer than two braces, as ``canStore(_:)`` demands.
-        guard comma > range.lowerBound + 1 else { return nil }
-        // One access to the array. The loop of a reader would otherwise check it for each piece of a line.
-        let isUndamaged = buffer.withUnsafeMutableBytes { buffer in
-            let suffix = UnsafeRawBufferPointer(rebasing: buffer[comma..<range.upperBound])
-            let digits = suffixStart.count..<suffixStart.count + 8
-            guard buffer[range.lowerBound] == openBrace, suffix[..<digits.lowerBound].elementsEqual(suffixStart),
-                suffix[digits.upperBound...].elementsEqual(suffixEnd)
-            else { return false }
-            var expected: UInt32 = 0
-            for digit in suffix[digits] {
-                guard let value = hexadecimalValue(digit) else { return false }
-                expected = expected << 4 | UInt32(value)
+    /// Finds the events in the lines of a file, and puts their braces back in place of the checksums.
+    ///
+    /// - Returns: the places of the events, and the number of damaged lines, including a torn one at the end.
+    static func events(in file: inout [UInt8]) -> (ranges: [Range<Int>], damaged: Int) {
+        // One access to the array. The loop would otherwise check it for each piece of a line.
+        file.withUnsafeMutableBytes { file in
+            var (ranges, damaged, start) = ([Range<Int>](), 0, 0)
+            while start < file.count {
+                let rest = UnsafeMutableRawBufferPointer(rebasing: file[start...])
+                guard let count = UnsafeRawBufferPointer(rest).index(of: newline) else {
+                    damaged += 1
+                    break
+                }
+                if let length = event(in: UnsafeMutableRawBufferPointer(rebasing: rest[..<count])) {
+                    ranges.append(start..<start + length)
+                } else if count > 0 {
+                    damaged += 1
+                }
+                start += count + 1
             }
-            buffer[comma] = closeBrace
-            // mutant: ignore-checksum
-            return Checksum.of(UnsafeRawBufferPointer(rebasing: buffer[range.lowerBound...comma])) == expected
+            return (ranges, damaged)
         }
-        return isUndamaged ? range.lowerBound..<comma + 1 : nil
+    }
+
+    /// Returns the length of the event in a stored line without its newline, or nil if the line is damaged.
+    private static func event(in line: UnsafeMutableRawBufferPointer) -> Int? {
+        let comma = line.count - suffixLength
+        // Longer than two braces, as ``canStore(_:)`` demands.
+        guard comma > 1, line[0] == openBrace else { return nil }
+        let digits = comma + suffixStart.count
+        guard has(suffixStart, line, at: comma), has(suffixEnd, line, at: digits + 8) else { return nil }
+        line[comma] = closeBrace
+        let checksum = hexadecimalDigits(Checksum.of(UnsafeRawBufferPointer(rebasing: line[...comma])))
+        // Digits are compared with digits, because upper case was never written, so it is damage.
+        // mutant: ignore-checksum
+        guard line.loadUnaligned(fromByteOffset: digits, as: UInt64.self).bigEndian == checksum else { return nil }
+        return comma + 1
+    }
+
+    private static func has(
+        _ text: UnsafeBufferPointer<UInt8>, _ line: UnsafeMutableRawBufferPointer, at offset: Int
+    ) -> Bool {
+        guard let expected = text.baseAddress, let bytes = line.baseAddress else { return false }
+        return memcmp(bytes + offset, expected, text.count) == 0
     }
 
     private static func bytes(of text: StaticString) -> UnsafeBufferPointer<UInt8> {
         UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
-    }
-
-    // Upper case was never written, so it is damage.
-    private static func hexadecimalValue(_ digit: UInt8) -> UInt8? {
-        switch digit {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-        default: nil
-        }
     }
 }

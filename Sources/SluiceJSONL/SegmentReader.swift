@@ -23,30 +23,17 @@ struct SegmentReader {
 
     /// Reads the first `limit` bytes of a segment.
     func read(_ path: String, limit: Int, _ lane: Lane) throws(Failure) -> Contents {
-        var buffer = try bytes(of: path, limit: limit)
+        var file = try bytes(of: path, limit: limit)
         var contents = Contents()
-        var start = 0
-        while start < buffer.count {
-            guard let end = buffer[start...].index(of: LineFormat.newline) else {
-                contents.damaged += 1
-                break
-            }
-            if let range = LineFormat.event(in: &buffer, at: start..<end) {
-                contents.ranges.append(range)
-            } else if end > start {
-                contents.damaged += 1
-            }
-            start = end + 1
-        }
+        (contents.ranges, contents.damaged) = LineFormat.events(in: &file)
         contents.lines.reserveCapacity(contents.ranges.count)
         for range in contents.ranges {
-            let line: ArraySlice<UInt8>
             do {
-                line = try LineEncryption.event(in: buffer[range], encryption)
+                let event = try LineEncryption.event(in: file[range], encryption)
+                contents.lines.append(EventLine(bytes: event, priority: lane.priority))
             } catch {
                 throw .encrypted(error)
             }
-            contents.lines.append(EventLine(bytes: line, priority: lane.priority))
         }
         return contents
     }

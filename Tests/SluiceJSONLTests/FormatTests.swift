@@ -37,9 +37,35 @@ struct FormatTests {
         let line = Array(text.utf8)[...]
         var stored = [UInt8](repeating: 0, count: line.count + LineFormat.overhead)
         stored.withUnsafeMutableBytes { LineFormat.write(line, checksum: Checksum.of(line), to: $0) }
-        let event = LineFormat.event(in: &stored, at: 0..<stored.count - 1)
-        #expect(event == (text == "{}" ? nil : line.indices))
-        #expect(LineFormat.canStore(line) == (event != nil))
+        let events = LineFormat.events(in: &stored)
+        #expect(events.ranges == (text == "{}" ? [] : [line.indices]))
+        #expect(events.damaged == 1 - events.ranges.count)
+        #expect(LineFormat.canStore(line) == !events.ranges.isEmpty)
+    }
+
+    @Test("each byte of a stored line counts, between other lines, and an empty line is no damage")
+    func everyByteCounts() {
+        let event = Array(#"{"a":"bcd"}"#.utf8)[...]
+        var line = [UInt8](repeating: 0, count: event.count + LineFormat.overhead)
+        line.withUnsafeMutableBytes { LineFormat.write(event, checksum: Checksum.of(event), to: $0) }
+        let second = line.count + 1..<line.count + 1 + event.count
+        for place in line.indices.dropLast() {
+            for bit in 0..<8 {
+                var changed = line
+                changed[place] ^= 1 << bit
+                // A newline makes two damaged lines of one.
+                let damaged = changed[place] == LineFormat.newline ? (place == 0 ? 1 : 2) : 1
+                var file = changed + [LineFormat.newline] + line
+                let events = LineFormat.events(in: &file)
+                #expect(events.ranges == [second])
+                #expect(events.damaged == damaged)
+            }
+        }
+        var file = line + [LineFormat.newline] + line + line.dropLast()
+        let events = LineFormat.events(in: &file)
+        #expect(events.ranges == [event.indices, second])
+        #expect(events.damaged == 1, "the torn line")
+        #expect(events.ranges.allSatisfy { file[$0] == event })
     }
 
     @Test(

@@ -15,11 +15,14 @@ package func occupyStandardDescriptors() {
 
 extension ArraySlice<UInt8> {
     /// The index of the first `byte`. The C library compares many bytes at a time.
+    package func index(of byte: UInt8) -> Int? { withUnsafeBytes { $0.index(of: byte) }.map { startIndex + $0 } }
+}
+
+extension UnsafeRawBufferPointer {
+    /// The index of the first `byte`. The C library compares many bytes at a time.
     package func index(of byte: UInt8) -> Int? {
-        withUnsafeBytes { buffer in
-            guard let base = buffer.baseAddress, let found = memchr(base, CInt(byte), buffer.count) else { return nil }
-            return startIndex + (UnsafeRawPointer(found) - base)
-        }
+        guard let baseAddress, let found = memchr(baseAddress, CInt(byte), count) else { return nil }
+        return UnsafeRawPointer(found) - baseAddress
     }
 }
 
