@@ -55,7 +55,10 @@ struct BatchProgress: Sendable {
             if count > 0, bytes > limit.bytes { break }
             count += 1
         }
-        return Batch(id: id, events: unresolved.prefix(count).map { events[$0] }, retryCount: retries)
+        let places = unresolved.prefix(count)
+        // The usual part is the whole batch, which needs no other array.
+        let isWhole = places.elementsEqual(events.indices)
+        return Batch(id: id, events: isWhole ? events : places.map { events[$0] }, retryCount: retries)
     }
 
     /// Applies the verdicts for the first `count` unresolved events, which were offered in `stage`.

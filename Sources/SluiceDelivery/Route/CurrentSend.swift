@@ -5,20 +5,25 @@ package protocol TransportGate<Base>: Transport {
 }
 
 /// The `send` of a transport in which the current task is.
-package enum CurrentSend {
-    @TaskLocal static var route: RouteRuntime?
+package struct CurrentSend: Sendable {
+    @TaskLocal static var current: CurrentSend?
 
-    /// The transport that a worker has called, if the worker has a thread of its own: the transport may block that thread.
-    package static var transport: (any Transport)? {
-        guard let route, route.environment.hasThreads else { return nil }
+    private let route: RouteRuntime
+    private let transport: (any Transport & AnyObject)?
+
+    init(_ route: RouteRuntime) {
         var transport = route.transport
         while let gate = transport as? any TransportGate { transport = gate.base }
-        return transport
+        self.route = route
+        self.transport = route.environment.hasThreads ? transport as? any Transport & AnyObject : nil
     }
+
+    /// The object that a worker has called, if the worker has a thread of its own: it may block that thread.
+    package static var transport: (any Transport & AnyObject)? { current?.transport }
 
     /// Whether waiting for the batches in flight of `route` would never end: the caller is the `send` of one. It is reported.
     static func refusesToWait(for route: RouteRuntime) -> Bool {
-        guard CurrentSend.route === route else { return false }
+        guard current?.route === route else { return false }
         route.update { $0.journal.reportOwnWait() }
         return true
     }

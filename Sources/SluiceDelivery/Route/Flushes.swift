@@ -5,6 +5,7 @@
 /// after a flush has begun are its own, except for critical events that were tracked later.
 struct Flushes: Sendable {
     private struct Cover: Sendable {
+        let number: Int
         /// The flush's events in the store.
         var untaken: Int
         /// The critical ones among them that this process has tracked.
@@ -44,7 +45,7 @@ struct Flushes: Sendable {
         }
     }
 
-    private var covers: [Int: Cover] = [:]
+    private var covers: [Cover] = []
     private var begun = 0
     /// Critical events in the store that this process has tracked.
     private var critical = 0
@@ -57,9 +58,10 @@ struct Flushes: Sendable {
     /// - Returns: the number for ``end(_:unreadBytes:)``.
     mutating func begin(untaken: Int, batches: [Batch.ID: Int]) -> Int {
         begun += 1
-        covers[begun] = Cover(
-            untaken: max(0, untaken), critical: min(critical, max(0, untaken)),
-            batches: batches.mapValues { (.max, $0) })
+        covers.append(
+            Cover(
+                number: begun, untaken: max(0, untaken), critical: min(critical, max(0, untaken)),
+                batches: batches.mapValues { (.max, $0) }))
         return begun
     }
 
@@ -67,7 +69,8 @@ struct Flushes: Sendable {
     mutating func end(_ number: Int, unreadBytes: Int) -> FlushReport {
         var report = FlushReport()
         report.unreadBytes = unreadBytes
-        guard let cover = covers.removeValue(forKey: number) else { return report }
+        guard let index = covers.firstIndex(where: { $0.number == number }) else { return report }
+        let cover = covers.remove(at: index)
         report.delivered = cover.delivered
         report.rejected = cover.rejected
         report.waiting = cover.untaken + cover.batches.values.reduce(0) { $0 + $1.waiting }
@@ -76,31 +79,31 @@ struct Flushes: Sendable {
 
     mutating func appendedCritical() {
         critical += 1
-        for number in covers.keys { covers[number]?.laterCritical += 1 }
+        for index in covers.indices { covers[index].laterCritical += 1 }
     }
 
     mutating func took(_ batch: BatchProgress) {
         // A store returns normal events only when it has no critical ones.
         critical = batch.critical > 0 ? max(0, critical - batch.count) : 0
-        for number in covers.keys { covers[number]?.took(batch) }
+        for index in covers.indices { covers[index].took(batch) }
     }
 
     mutating func record(_ id: Batch.ID, _ result: SendResult) {
-        for number in covers.keys { covers[number]?.record(id, result) }
+        for index in covers.indices { covers[index].record(id, result) }
     }
 
     /// Forgets a batch that the store has removed.
     mutating func removed(_ id: Batch.ID) {
-        for number in covers.keys { covers[number]?.batches[id] = nil }
+        for index in covers.indices { covers[index].batches[id] = nil }
     }
 
     /// The store has the events of a batch that have no verdict a second time, as its newest ones.
     mutating func gaveBack(_ id: Batch.ID) {
-        for (number, cover) in covers { covers[number]?.untaken += cover.batches[id]?.waiting ?? 0 }
+        for index in covers.indices { covers[index].untaken += covers[index].batches[id]?.waiting ?? 0 }
     }
 
     /// Counts events that the store has found or, below zero, lost.
     mutating func changed(by events: Int) {
-        for number in covers.keys { covers[number]?.changed(by: events) }
+        for index in covers.indices { covers[index].changed(by: events) }
     }
 }

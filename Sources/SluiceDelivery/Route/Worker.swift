@@ -3,10 +3,12 @@
 /// One worker runs for each batch that may be in flight. A batch that is being retried is a local variable of its worker.
 struct Worker {
     private let route: RouteRuntime
+    private let currentSend: CurrentSend
     private let statusKeeper: (any StatusKeeping)?
 
     init(_ route: RouteRuntime) {
         self.route = route
+        currentSend = CurrentSend(route)
         statusKeeper = route.store as? any StatusKeeping
     }
 
@@ -62,7 +64,7 @@ struct Worker {
 
     private func send(_ part: Batch) async -> Verdicts {
         do {
-            return try await CurrentSend.$route.withValue(route) { try await route.transport.send(part) }
+            return try await CurrentSend.$current.withValue(currentSend) { try await route.transport.send(part) }
         } catch let error as SluiceError {
             return .all(.retry(after: nil, reason: error.reason))
         } catch {
