@@ -134,7 +134,8 @@ public final class HTTPTransport: Transport {
     /// Sends events of one endpoint.
     private func send(_ batch: Batch, _ blank: HTTPRequest) async throws -> Verdicts {
         // Only large events can exceed the limit for one event. Other events are encoded once.
-        var unsendable = format.unsendable(in: batch, of: blank) { $0.bytes.count > format.maximumEventBytes / 2 }
+        let large = format.maximumEventBytes / 2
+        var unsendable = format.unsendable(in: batch, of: blank) { $0.bytes.count > large }
         var request = encode(batch.without(unsendable.keys), into: blank)
         if request == nil {
             unsendable = format.unsendable(in: batch, of: blank) { _ in true }

@@ -6,8 +6,8 @@ enum HTTPURL {
     static func check(_ url: String) throws(SluiceError) {
         func invalid(_ reason: String) -> SluiceError { SluiceError(.invalidArgument, "the URL \(reason)") }
 
-        // As bytes, because this is checked for each request.
-        let bytes = url.utf8
+        // As an array of bytes, because this is checked for each request.
+        let bytes = Array(url.utf8)
         for byte in bytes {
             switch byte {
             case UInt8(ascii: " "): throw invalid("contains a space; remove it or percent-encode it as %20")
@@ -22,14 +22,14 @@ enum HTTPURL {
         guard let scheme = ["https://", "http://"].first(where: { url.startsRegardlessOfCase(with: $0) }) else {
             throw invalid("does not start with https:// or http://")
         }
-        let authority = authority(of: url, after: scheme)
+        let authority = authority(of: bytes, after: scheme)
         guard !authority.contains(UInt8(ascii: "@")) else {
             throw invalid("contains a user name; pass credentials as headers instead")
         }
         let (host, port) = split(authority)
         guard isHost(host) else { throw invalid("has no valid host") }
         guard let port else { return }
-        guard port.allSatisfy(\.isDigit), let number = UInt16(Substring(port)), number > 0 else {
+        guard port.allSatisfy(\.isDigit), let number = UInt16(text(port)), number > 0 else {
             throw invalid("has an invalid port")
         }
     }
@@ -37,14 +37,16 @@ enum HTTPURL {
     /// Returns the host and the port of a valid URL, for messages. Its other parts may contain secrets.
     static func place(in url: String) -> String {
         let isSecure = url.startsRegardlessOfCase(with: "https://")
-        let (host, port) = split(authority(of: url, after: isSecure ? "https://" : "http://"))
-        return "\(Substring(host)):\(port.map { Substring($0) } ?? (isSecure ? "443" : "80"))"
+        let (host, port) = split(authority(of: Array(url.utf8), after: isSecure ? "https://" : "http://"))
+        return "\(text(host)):\(port.map(text) ?? (isSecure ? "443" : "80"))"
     }
 
-    private typealias Part = Substring.UTF8View
+    private typealias Part = ArraySlice<UInt8>
 
-    private static func authority(of url: String, after scheme: String) -> Part {
-        url.utf8.dropFirst(scheme.utf8.count).prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
+    private static func text(_ part: Part) -> String { String(decoding: part, as: UTF8.self) }
+
+    private static func authority(of url: [UInt8], after scheme: String) -> Part {
+        url.dropFirst(scheme.utf8.count).prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
     }
 
     private static func split(_ authority: Part) -> (host: Part, port: Part?) {

@@ -4,22 +4,35 @@ extension WireFormat {
     /// The endpoint of each request and the indices of its events, in the order of their first events.
     func requests(of batch: Batch) -> [(endpoint: String, events: [Int])] {
         var requests: [(endpoint: String, events: [Int])] = []
-        for (index, line) in batch.events.enumerated() {
-            var endpoints: [String] = []
-            do {
-                endpoints = try self.endpoints(for: line)
-            } catch {
-                // The format can't encode such a line either.
-            }
-            for endpoint in endpoints.isEmpty ? [""] : endpoints {
+        // Events in a row that have the same endpoints.
+        var (endpoints, first): ([String], Int) = ([], 0)
+        func add(upTo end: Int) {
+            for endpoint in endpoints {
                 if let position = requests.firstIndex(where: { $0.endpoint == endpoint }) {
-                    requests[position].events.append(index)
+                    requests[position].events += first..<end
                 } else {
-                    requests.append((endpoint, [index]))
+                    requests.append((endpoint, Array(first..<end)))
                 }
             }
         }
+        for (index, line) in batch.events.enumerated() {
+            let others = names(for: line)
+            if others == endpoints { continue }
+            add(upTo: index)
+            (endpoints, first) = (others, index)
+        }
+        add(upTo: batch.events.count)
         return requests
+    }
+
+    private func names(for line: EventLine) -> [String] {
+        do {
+            let endpoints = try endpoints(for: line)
+            return endpoints.isEmpty ? [""] : endpoints
+        } catch {
+            // The format can't encode such a line either.
+            return [""]
+        }
     }
 }
 

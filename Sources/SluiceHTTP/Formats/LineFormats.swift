@@ -27,9 +27,9 @@ extension Batch {
         var body = Array(prefix.utf8)
         body.reserveCapacity(byteCount + events.count + body.count)
         for line in events {
-            body += line.json
+            body += line.bytes
             body.append(UInt8(ascii: end))
         }
-        return body
+        return Array(body[...].withPlainDates)
     }
 }
