@@ -21,7 +21,7 @@ struct SluiceSteady: Candidate {
         Row(name: "steady-track", description: "track without delivery, in the same rounds as steady"),
         Row(name: "steady", description: "track and deliver at the same time", baseline: "steady-track"),
         Row(
-            name: "steady-sends", description: "calls of Transport.send meanwhile",
+            name: "steady-sends", description: "calls of Transport.send in this row",
             unit: Unit(name: "/100,000 events"), baseline: nil),
     ]
 
