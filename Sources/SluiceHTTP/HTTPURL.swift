@@ -6,7 +6,7 @@ enum HTTPURL {
     static func check(_ url: String) throws(SluiceError) {
         func invalid(_ reason: String) -> SluiceError { SluiceError(.invalidArgument, "the URL \(reason)") }
 
-        // As an array of bytes, because this is checked for each request.
+        // An array, because a string's bytes are slow to read one by one, and this is checked for each request.
         let bytes = Array(url.utf8)
         for byte in bytes {
             switch byte {

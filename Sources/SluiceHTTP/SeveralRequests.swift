@@ -8,24 +8,26 @@ extension WireFormat {
         var (endpoints, first): ([String], Int) = ([], 0)
         func add(upTo end: Int) {
             for endpoint in endpoints {
-                if let position = requests.firstIndex(where: { $0.endpoint == endpoint }) {
-                    requests[position].events += first..<end
-                } else {
+                guard let position = requests.firstIndex(where: { $0.endpoint == endpoint }) else {
                     requests.append((endpoint, Array(first..<end)))
+                    continue
                 }
+                // A name that a format returns twice counts once.
+                if requests[position].events.last == end - 1 { continue }
+                requests[position].events += first..<end
             }
         }
         for (index, line) in batch.events.enumerated() {
-            let others = names(for: line)
-            if others == endpoints { continue }
+            let next = endpointsOrDefault(for: line)
+            if next == endpoints { continue }
             add(upTo: index)
-            (endpoints, first) = (others, index)
+            (endpoints, first) = (next, index)
         }
         add(upTo: batch.events.count)
         return requests
     }
 
-    private func names(for line: EventLine) -> [String] {
+    private func endpointsOrDefault(for line: EventLine) -> [String] {
         do {
             let endpoints = try endpoints(for: line)
             return endpoints.isEmpty ? [""] : endpoints

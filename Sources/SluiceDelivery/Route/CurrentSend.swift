@@ -9,6 +9,7 @@ package struct CurrentSend: Sendable {
     @TaskLocal static var current: CurrentSend?
 
     private let route: RouteRuntime
+    /// Found once for each worker, because the casts take longer than the rest of an empty request.
     private let transport: (any Transport & AnyObject)?
 
     init(_ route: RouteRuntime) {
@@ -18,7 +19,8 @@ package struct CurrentSend: Sendable {
         self.transport = route.environment.hasThreads ? transport as? any Transport & AnyObject : nil
     }
 
-    /// The object that a worker has called, if the worker has a thread of its own: it may block that thread.
+    /// The transport behind all gates of the route, if it is an object and the worker has a thread of its own: this transport
+    /// may block that thread. Nil for structs.
     package static var transport: (any Transport & AnyObject)? { current?.transport }
 
     /// Whether waiting for the batches in flight of `route` would never end: the caller is the `send` of one. It is reported.

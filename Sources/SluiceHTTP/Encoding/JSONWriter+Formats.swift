@@ -97,11 +97,14 @@ extension ArraySlice<UInt8> {
         while position < endIndex, let escape = self[position...].index(of: UInt8(ascii: "\\")) {
             position = escape + 2  // Behind the escaped character, which may be a backslash.
             guard self[escape...].starts(with: mark) else { continue }
+            if result.isEmpty { result.reserveCapacity(count) }
             result += self[start..<escape]
             result.append(UInt8(ascii: "Z"))
             position = escape + mark.count - 1
             start = position
         }
-        return start == startIndex ? self : ArraySlice(result + self[start...])
+        if start == startIndex { return self }
+        result += self[start...]
+        return result[...]
     }
 }

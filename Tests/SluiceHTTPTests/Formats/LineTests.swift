@@ -56,6 +56,22 @@ struct LineTests {
         }
     }
 
+    @Test("a body of many lines has each line as it is alone")
+    func linesInBodyAreThoseAlone() throws {
+        let broken = [#"{"a":"\u005a"#, #"\u005a""#, #"\"#].map {
+            EventLine(bytes: ArraySlice($0.utf8), priority: .normal)
+        }
+        let lines = try [
+            Self.line(["at": Self.date]), Self.line(["n": 1]), Self.line(["x": Self.date, "at": Self.date]),
+        ]
+        for events in [lines + broken, broken + lines, lines, broken, [lines[1]]] {
+            let batch = Batch(id: 1, events: events)
+            #expect(batch.lines() == events.flatMap { $0.json + [UInt8(ascii: "\n")] })
+            let prefixed = batch.lines(after: "[", eachWith: ",")
+            #expect(prefixed == [UInt8(ascii: "[")] + events.flatMap { $0.json + [UInt8(ascii: ",")] })
+        }
+    }
+
     @Test(
         "ClickHouse reads the time as milliseconds: a plain number would be seconds to versions from 26.8 on",
         arguments: [

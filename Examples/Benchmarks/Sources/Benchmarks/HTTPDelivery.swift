@@ -89,12 +89,12 @@ struct HTTPDelivery: Candidate {
         }
         var buffer = [UInt8](repeating: 0, count: 4 << 20)
         let (cpu, wall) = (CPUTime(), WallTime())
-        for number in 0..<bodies.count {
+        for (number, body) in bodies.enumerated() {
             let path = "\(folder)/\(number)"
             let file = open(path, O_RDONLY | O_CLOEXEC)
             let count = read(file, &buffer, buffer.count)
             close(file)
-            guard count > 0 else { throw Failure("\(path) can't be read: \(String(cString: strerror(errno)))") }
+            try Failure.unless(count, is: body.count, "bytes of a body")
             try Failure.unless(benchmarks_curl_post(client, buffer, count), is: 204, "as the status")
             unlink(path)
         }

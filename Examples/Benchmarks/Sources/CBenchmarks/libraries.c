@@ -20,6 +20,7 @@
 #define CURL_POST_FIELD_SIZE 30120
 #define CURL_HTTP_HEADER 10023
 #define CURL_NO_SIGNAL 99
+#define CURL_UPLOAD_BUFFER_SIZE 280
 #define CURL_RESPONSE_CODE (0x200000 + 2)
 
 struct benchmarks_curl {
@@ -52,6 +53,8 @@ benchmarks_curl *benchmarks_curl_create(const char *url, const char *encoding) {
     client->setopt(client->easy, CURL_POST, 1L);
     client->setopt(client->easy, CURL_HTTP_HEADER, client->headers);
     client->setopt(client->easy, CURL_NO_SIGNAL, 1L);
+    // As HTTPTransport does.
+    client->setopt(client->easy, CURL_UPLOAD_BUFFER_SIZE, 256L * 1024);
     return client;
 }
 
