@@ -101,7 +101,7 @@ enum LineFormat {
     ///
     /// - Returns: the places of the events, and the number of damaged lines, including a torn one at the end.
     static func events(in file: inout [UInt8]) -> (ranges: [Range<Int>], damaged: Int) {
-        // One access to the array. The loop would otherwise check it for each piece of a line.
+        // One access to the array, which otherwise checks its uniqueness and its bounds for each piece of a line.
         file.withUnsafeMutableBytes { file in
             var (ranges, damaged, start) = ([Range<Int>](), 0, 0)
             while start < file.count {
@@ -130,7 +130,7 @@ enum LineFormat {
         guard has(suffixStart, line, at: comma), has(suffixEnd, line, at: digits + 8) else { return nil }
         line[comma] = closeBrace
         let checksum = hexadecimalDigits(Checksum.of(UnsafeRawBufferPointer(rebasing: line[...comma])))
-        // Digits are compared with digits, because upper case was never written, so it is damage.
+        // The digits are compared as text. Only lower case is written, so upper case is damage.
         // mutant: ignore-checksum
         guard line.loadUnaligned(fromByteOffset: digits, as: UInt64.self).bigEndian == checksum else { return nil }
         return comma + 1

@@ -177,7 +177,7 @@ struct FramingTests {
         #expect(try await openTransport(to: server.url).send(.large) == .all(.accepted, status: 200))
     }
 
-    // Around 64 KiB and around 256 KiB, which are the sizes of libcurl's parts.
+    // Around 64 KiB, above which libcurl sends a body in parts, and around the size of a part.
     @Test(
         "a body of any size is sent completely",
         arguments: [1, 1_000, 65_535, 65_536, 65_537, 261_900, 262_143, 262_144, 262_145, 3_000_000])

@@ -43,9 +43,9 @@ struct FormatTests {
         #expect(LineFormat.canStore(line) == !events.ranges.isEmpty)
     }
 
-    @Test("each byte of a stored line counts, between other lines, and an empty line is no damage")
-    func everyByteCounts() {
-        // One bit of the asterisk makes a newline of it.
+    @Test("a change of any bit damages a line but not the next one, and an empty line is no damage")
+    func everyBitCounts() {
+        // With another bit, the asterisk is a newline.
         let event = Array(#"{"a":"b*d"}"#.utf8)[...]
         var line = [UInt8](repeating: 0, count: event.count + LineFormat.overhead)
         line.withUnsafeMutableBytes { LineFormat.write(event, checksum: Checksum.of(event), to: $0) }

@@ -4,7 +4,7 @@ package protocol TransportGate<Base>: Transport {
     var base: Base { get }
 }
 
-/// The `send` of a transport in which the current task is.
+/// The call of a transport's `send` that the current task is in.
 package struct CurrentSend: Sendable {
     @TaskLocal static var current: CurrentSend?
 

@@ -22,7 +22,8 @@ struct NDJSONFormat: WireFormat {
 }
 
 extension Batch {
-    /// Returns the stored lines with plain dates, each followed by a byte that is not a part of the mark of dates.
+    /// Returns `prefix`, then the stored lines with plain dates, each followed by `end`, which is no character of the store's
+    /// mark for dates.
     func lines(after prefix: String = "", eachWith end: Unicode.Scalar = "\n") -> [UInt8] {
         var body = Array(prefix.utf8)
         body.reserveCapacity(byteCount + events.count + body.count)

@@ -155,7 +155,7 @@ struct FurtherVerbTests {
         #expect(record?["params"]?.object?.count == 25)
     }
 
-    /// Returns the name of an event, split at its dots, as the endpoints.
+    /// Its endpoints are the parts of an event's name between dots.
     private struct DottedFormat: WireFormat {
         func endpoints(for line: EventLine) throws -> [String] {
             try line.event().name.split(separator: ".", omittingEmptySubsequences: true).map(String.init)

@@ -56,8 +56,8 @@ struct LineTests {
         }
     }
 
-    @Test("a body of many lines has each line as it is alone")
-    func linesInBodyAreThoseAlone() throws {
+    @Test("a line is the same in a body as alone")
+    func linesInBodyAreUnchanged() throws {
         let broken = [#"{"a":"\u005a"#, #"\u005a""#, #"\"#].map {
             EventLine(bytes: ArraySlice($0.utf8), priority: .normal)
         }

@@ -4,9 +4,9 @@ import Testing
 
 @testable import SluiceDelivery
 
-/// What a transport learns about the `send` in which it is.
+/// `CurrentSend`, read in the `send` of a transport.
 @Suite struct CurrentSendTests {
-    /// Notes whether it is the transport that may block its worker's thread.
+    /// Records whether `CurrentSend` names this transport.
     private final class Object: Transport {
         let found = Locked<[Bool]>([])
 
