@@ -9,7 +9,7 @@ package struct CurrentSend: Sendable {
     @TaskLocal static var current: CurrentSend?
 
     private let route: RouteRuntime
-    /// Found once for each worker, because the casts take longer than the rest of an empty request.
+    /// Found once for each worker, because the casts take thousands of instructions.
     private let transport: (any Transport & AnyObject)?
 
     init(_ route: RouteRuntime) {

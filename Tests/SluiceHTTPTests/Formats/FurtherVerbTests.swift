@@ -155,32 +155,6 @@ struct FurtherVerbTests {
         #expect(record?["params"]?.object?.count == 25)
     }
 
-    /// Its endpoints are the parts of an event's name between dots.
-    private struct DottedFormat: WireFormat {
-        func endpoints(for line: EventLine) throws -> [String] {
-            try line.event().name.split(separator: ".", omittingEmptySubsequences: true).map(String.init)
-        }
-
-        func encode(_ batch: Batch, into request: inout HTTPRequest) {}
-    }
-
-    @Test(
-        "a request has its events in their order, each once",
-        arguments: [
-            (["a", "a", "a"], ["a": [0, 1, 2]]),
-            (["a", "b", "a", "a", "b"], ["a": [0, 2, 3], "b": [1, 4]]),
-            (["a.b", "a.b", "b", "b.a"], ["a": [0, 1, 3], "b": [0, 1, 2, 3]]),
-            (["a.a", "a.a", "b.a.b"], ["a": [0, 1, 2], "b": [2]]),
-            ([".", "a", "."], ["": [0, 2], "a": [1]]),
-        ] as [([String], [String: [Int]])])
-    func requestsHaveEventsInOrder(names: [String], expected: [String: [Int]]) throws {
-        let events = names.map { Event(id: .make(at: .now), name: $0, time: .now, anonymousID: "a") }
-        let batch = try Batch(id: 1, events: events.map { try EventLine($0) })
-        let requests = DottedFormat().requests(of: batch)
-        #expect(Dictionary(requests.map { ($0.endpoint, $0.events) }, uniquingKeysWith: +) == expected)
-        #expect(requests.map { $0.events[0] } == requests.map { $0.events[0] }.sorted())
-    }
-
     @Test(
         "names that InfluxDB can't have are changed, and no property is lost",
         arguments: [
