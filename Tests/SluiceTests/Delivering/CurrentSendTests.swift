@@ -34,7 +34,7 @@ import Testing
             transport
         }
         pipeline.track("E")
-        await pipeline.shutdown()
+        await pipeline.shutdown(timeout: .seconds(600))
         return object.found.withLock(\.self)
     }
 
