@@ -51,7 +51,7 @@ func phases(_ workload: Workload, _ options: Options, sink: String) throws -> [P
                 ),
                 SluiceTrack("no-stages", "track through no stage into JSONLStore", hasStages: false),
                 SluiceTrack("memory-store", "track through six stages into MemoryStore", .memory),
-                MappedRing(workload: workload),
+                MappedRing(),
                 SluiceEncoding(workload: workload),
                 SluiceStage(),
                 SluiceProperties(),
@@ -59,7 +59,7 @@ func phases(_ workload: Workload, _ options: Options, sink: String) throws -> [P
                 JSONEncoderFile(workload: workload),
             ] + grdb),
         // In a phase of their own, because the system stays busy for a while after these rows have written.
-        Phase(candidates: [SluiceThreads(), BareWriteThreads(workload: workload)]),
+        Phase(candidates: [SluiceThreads(), MappedRingThreads(), BareWriteThreads(workload: workload)]),
         Phase(candidates: [
             SluiceDelivery(),
             SluiceSteady(),
