@@ -51,7 +51,6 @@ func phases(_ workload: Workload, _ options: Options, sink: String) throws -> [P
                 ),
                 SluiceTrack("no-stages", "track through no stage into JSONLStore", hasStages: false),
                 SluiceTrack("memory-store", "track through six stages into MemoryStore", .memory),
-                MappedRing(),
                 SluiceEncoding(workload: workload),
                 SluiceStage(),
                 SluiceProperties(),
@@ -59,7 +58,7 @@ func phases(_ workload: Workload, _ options: Options, sink: String) throws -> [P
                 JSONEncoderFile(workload: workload),
             ] + grdb),
         // In a phase of their own, because the system stays busy for a while after these rows have written.
-        Phase(candidates: [SluiceThreads(), MappedRingThreads(), BareWriteThreads(workload: workload)]),
+        Phase(candidates: [SluiceThreads(), BareWriteThreads(workload: workload)]),
         Phase(candidates: [
             SluiceDelivery(),
             SluiceSteady(),
