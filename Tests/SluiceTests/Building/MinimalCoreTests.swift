@@ -24,8 +24,9 @@ import Testing
             let library = URL(filePath: directory.path).appending(path: "lib\(floor).so")
             let (status, output) = try await Compiler.run(
                 [
-                    "-emit-library", "-emit-module", "-module-name", floor, "-package-name", "sluice", "-swift-version",
-                    "6", "-warnings-as-errors", "-I", directory.path, "-L", directory.path, "-o", library.path,
+                    "-emit-library", "-emit-module", "-wmo", "-module-name", floor, "-package-name", "sluice",
+                    "-swift-version", "6", "-warnings-as-errors", "-I", directory.path, "-L", directory.path,
+                    "-o", library.path,
                 ] + below.map { "-l\($0)" } + features.flatMap { ["-enable-upcoming-feature", $0] }
                     + sources.map(\.path))
             try #require(status == 0, "\(output)")

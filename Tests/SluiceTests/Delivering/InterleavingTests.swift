@@ -179,7 +179,7 @@ import Testing
 
     @Test("any order of steps keeps the rules of delivery", arguments: [1, 2, 3])
     func anyOrderKeepsRules(workers: Int) {
-        let walks = Trials.count(full: 200_000, few: 5_000)
+        let walks = Trials.count(full: 200_000, few: 2_000)
         for seed in 0..<UInt64(walks) {
             var walk = Walk(seed: seed, workers: workers)
             walk.run(steps: 120)
