@@ -111,7 +111,9 @@ let tests: [Target] = [
     .target(
         name: "TestSupport", dependencies: ["Sluice", "SluiceLibC", "SluiceMemory", "SluiceTesting"],
         path: "Tests/TestSupport"),
-    .testTarget(name: "SluiceEventsTests", dependencies: ["Sluice", "SluiceMemory", "SluiceTesting", "TestSupport"]),
+    .testTarget(
+        name: "SluiceEventsTests",
+        dependencies: ["Sluice", "SluiceEvents", "SluiceMemory", "SluiceTesting", "TestSupport"]),
     .testTarget(
         name: "SluiceTests",
         dependencies: [
