@@ -143,8 +143,8 @@ extension AnsweredEventTests {
             return cases.filter { Trials.isFull || $0.isFew }
         }()
 
-        /// All formats go through one piece of code, and so do most of the statuses, so these have one or two bad events, and
-        /// one of the stores.
+        /// All formats and nearly all statuses share one piece of code. So most cases have one or two bad events, and a
+        /// status has one of the two stores.
         private var isFew: Bool {
             guard answer.status % 2 == (isJSONL ? 0 : 1) || [403, 500].contains(answer.status) else { return false }
             if format != "ndjson" { return bad == 2 && place == .front }
