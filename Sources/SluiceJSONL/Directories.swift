@@ -77,7 +77,7 @@ struct Directories {
             claims.append(claim)
             room = min(room, configuration.capacity) - claim.listing.bytes
         }
-        let created = claims.flatMap(\.listing.segments).map(\.name)
+        let created = claims.lazy.flatMap(\.listing.segments).map(\.name)
             .filter { $0.lane.holdsEvents && $0.created != SegmentName.unknownTime }.map(\.created)
         clock = StoreClock(
             environment.time, newest: created.max(), maximumAge: configuration.maximumAge)

@@ -158,20 +158,23 @@ final class InstanceDirectory {
     /// that were never completed. Files above the largest size are foreign.
     func listing(largest: Int) throws(FileError) -> Listing {
         var listing = Listing()
+        var segments: [(name: SegmentName, text: String)] = []
+        for text in try files.list(path) where text != InstanceDirectory.lockName {
+            if let name = SegmentName(text) {
+                segments.append((name, text))
+            } else if text.isStatus {
+                // That of an ended process.
+                files.discardFile("\(path)/\(text)")
+            } else if let name = text.withoutSuffix(InstanceDirectory.incompleteSuffix), SegmentName(name) != nil {
+                files.discardFile("\(path)/\(text)")
+            } else {
+                listing.foreign.append(text)
+            }
+        }
         var empty: [String] = []
         let userID = files.userID
-        for text in try files.list(path) where text != InstanceDirectory.lockName {
-            guard let name = SegmentName(text) else {
-                if text.isStatus {
-                    // That of an ended process.
-                    files.discardFile("\(path)/\(text)")
-                } else if let name = text.withoutSuffix(InstanceDirectory.incompleteSuffix), SegmentName(name) != nil {
-                    files.discardFile("\(path)/\(text)")
-                } else {
-                    listing.foreign.append(text)
-                }
-                continue
-            }
+        // In the order in which they were created, in which the system finds their status faster than in that of the list.
+        for (name, text) in segments.sorted(by: { $0.name < $1.name }) {
             do throws(FileError) {
                 let path = "\(path)/\(text)"
                 let status = try files.status(of: text, in: handle.descriptor, at: path)

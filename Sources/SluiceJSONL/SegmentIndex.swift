@@ -223,17 +223,27 @@ struct SegmentIndex {
     /// wall clock was wrong at some time. Nothing from before such a gap may expire. Dead letters can be much older than
     /// the events, so events show the time that has passed for dead letters, but not the other way round.
     func markImplausibleAges(at now: Timestamp, maximumAge: Duration) {
-        let events = segments.filter(\.lane.holdsEvents)
-        for (segments, areEvents) in [(events, true), (segments, false)]
-        where areEvents || segments.count > events.count {
-            var later = now.milliseconds
-            var isPlausible = true
-            // Ascending, as they nearly are, because sorting takes a fourth of the time then.
-            for segment in segments.sorted(by: { $0.created < $1.created }).reversed() {
-                if later - segment.created > maximumAge.wholeMilliseconds { isPlausible = false }
-                // mutant: believe-clocks-of-neighbours
-                if !isPlausible, segment.lane.holdsEvents == areEvents { segment.hasPlausibleAge = false }
-                later = segment.created
+        let events = Lane.allCases.filter(\.holdsEvents)
+        markImplausibleAges(of: events, shownBy: events, at: now, maximumAge)
+        if !segments(.rejected).isEmpty {
+            markImplausibleAges(of: [.rejected], shownBy: Lane.allCases, at: now, maximumAge)
+        }
+    }
+
+    private func markImplausibleAges(
+        of marked: [Lane], shownBy lanes: [Lane], at now: Timestamp, _ maximumAge: Duration
+    ) {
+        // Only the times, because sorting objects retains and releases them for each comparison.
+        let times = lanes.flatMap { segments($0).map(\.created) }.sorted()
+        var later = now.milliseconds
+        let newest = times.last { time in
+            defer { later = time }
+            return later - time > maximumAge.wholeMilliseconds
+        }
+        guard let newest else { return }
+        for lane in marked {
+            for segment in segments(lane) where segment.created <= newest {
+                segment.hasPlausibleAge = false  // mutant: believe-clocks-of-neighbours
             }
         }
     }
