@@ -148,6 +148,19 @@ struct SegmentIndexTests {
         #expect(plausible(at: 450) == [false, false, false, true, true])
     }
 
+    @Test("events of both priorities show the time that passes for dead letters, and dead letters don't for events")
+    func marksImplausibleAgesByLane() {
+        var index = SegmentIndex()
+        let places: [(Lane, Int64, isPlausible: Bool)] = [
+            (.normal, 350, true), (.critical, 260, true), (.normal, 170, true), (.critical, 0, false),
+            (.rejected, 100, true), (.rejected, 20, true), (.rejected, -101, false),
+        ]
+        let segments = places.enumerated().map { segment(UInt64($0), $1.0, created: 1_000 + $1.1) }
+        for segment in segments { index.insertSorted(segment) }
+        index.markImplausibleAges(at: Timestamp(milliseconds: 1_400), maximumAge: .milliseconds(100))
+        #expect(segments.map(\.hasPlausibleAge) == places.map(\.isPlausible))
+    }
+
     @Test("the age of a segment with an unknown time is never plausible")
     func unknownTimeIsImplausible() {
         #expect(!segment(1, created: 0).hasPlausibleAge)
