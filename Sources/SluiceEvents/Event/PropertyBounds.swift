@@ -38,7 +38,7 @@ extension PropertyBounds {
     /// The bounds of pairs that need no sanitization: unique ASCII names and scalars, as in nearly every list.
     ///
     /// Nil if sanitization may be necessary. One pass without a copy finds out.
-    init?(plain pairs: [(String, PropertyValue)]) {
+    init?(plain pairs: borrowing [(String, PropertyValue)]) {
         guard pairs.count <= 32 else { return nil }
         let bounds = pairs.withUnsafeBufferPointer { PropertyBounds(plain: $0) }
         guard let bounds else { return nil }

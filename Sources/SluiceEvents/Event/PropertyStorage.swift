@@ -17,12 +17,9 @@ struct PropertyStorage: Sendable {
     }
 
     init(_ pairs: consuming [Pair]) {
+        let bounds = PropertyBounds(plain: pairs)
         self.pairs = pairs
-        if let bounds = PropertyBounds(plain: self.pairs) {
-            self.bounds = bounds
-        } else {
-            sanitize()
-        }
+        if let bounds { self.bounds = bounds } else { sanitize() }
     }
 
     /// Replaces the pairs of `earlier`, and keeps its sanitizations.
@@ -188,9 +185,9 @@ struct PropertyStorage: Sendable {
         guard block == nil, let block = others.block, others.pairs.isEmpty else { return false }
         // A property of the list takes precedence over one of the block with the same name.
         guard hasNoName(of: block) else { return false }
-        self.block = block
-        blockStart = pairs.count
         bounds.formUnion(block.bounds)
+        self.block = consume block
+        blockStart = pairs.count
         return true
     }
 
