@@ -111,7 +111,7 @@ struct Refusals: Sendable {
         }
         if result.suspect != nil { inARow += 1 }
         if carried + inARow >= Refusals.limit, !rejected.isEmpty { mayHaveLongRow = true }
-        if result.isAttempt { failed(result) }
+        if result.isAttempt, !result.isUnsent { failed(result) }
         return (rejected, false)
     }
 

@@ -58,6 +58,11 @@ struct SendResult: Sendable {
         }
     }
 
+    /// Whether the transport could send none of the events. Such an attempt shows nothing about the receiver.
+    var isUnsent: Bool {
+        status == nil && offered > 0 && rejected.count == offered && rejected.allSatisfy { !$0.isRefusal }
+    }
+
     /// Events that the receiver has.
     var accepted: Int { acceptedPlaces.count }
 

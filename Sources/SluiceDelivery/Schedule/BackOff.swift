@@ -78,7 +78,7 @@ struct BackOff: Sendable {
     mutating func record(
         _ effect: SendResult.Effect, holdTime: Duration? = nil, epoch: Int, at now: Duration, random: () -> UInt64
     ) {
-        if epoch < self.epoch, phase != .ready { return recordLate(effect, at: now) }
+        if epoch < self.epoch, phase != .ready { return recordLate(effect, holdTime, at: now) }
         switch effect {
         case .progress:
             succeeded()
@@ -103,14 +103,26 @@ struct BackOff: Sendable {
     /// Applies the effect of an attempt that began before a failure which is known already. A success that was sent before
     /// the failure doesn't end the back-off. Otherwise a batch that keeps failing beside successful ones would be resent
     /// without a pause.
-    private mutating func recordLate(_ effect: SendResult.Effect, at now: Duration) {
+    private mutating func recordLate(_ effect: SendResult.Effect, _ holdTime: Duration?, at now: Duration) {
         switch effect {
         case .progress:
             succeeded()
-            if case .held = phase { phase = .ready }
-        case .retry(let after?):
-            if let until = phase.deadline { phase = .throttled(until: max(until, now + BackOff.floor(after))) }
-        case .retry(nil), .hold, .deferred: break
+            if case .held = phase { endWait() }
+        case .retry(let after): extendWait(by: after, at: now)
+        case .hold: extendWait(by: holdTime, at: now)
+        case .deferred: break
+        }
+    }
+
+    /// Makes a wait at least as long as a receiver asks for that has answered late.
+    private mutating func extendWait(by retryAfter: Duration?, at now: Duration) {
+        guard let retryAfter, let until = phase.deadline else { return }
+        let minimum = now + BackOff.floor(retryAfter)
+        if case .held = phase {
+            holdMinimum = max(minimum, holdMinimum ?? minimum)
+            phase = .held(until: max(until, minimum))
+        } else {
+            phase = .throttled(until: max(until, minimum))
         }
     }
 

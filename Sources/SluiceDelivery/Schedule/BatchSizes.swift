@@ -42,9 +42,9 @@ struct BatchSizes: Sendable {
             (failures, nextPause) = (0, BatchSizes.shortestPause)
         } else if result.splitReason != nil {
             shrink()
-        } else if case .retry = result.effect, result.status == nil {
+        } else if case .retry = result.effect, result.status == nil, pause == 0 {
             failures += 1
-            if failures == BatchSizes.mostFailures { shrink() }
+            if failures >= BatchSizes.mostFailures { shrink() }
         }
     }
 

@@ -148,9 +148,10 @@ struct DeliverySchedule: Sendable {
     ) -> (rejected: [RejectedEvent], mustReplay: Bool) {
         let mode = refusals.stage.mode
         let recorded = refusals.record(result, hasSuspects: suspects.exist)
-        guard result.isAttempt else { return recorded }
-        if let reason = result.suspect ?? recorded.rejected.first?.reason, result.accepted == 0, refusals.isHolding,
-            result.effect == .progress, result.suspect == nil || suspects.areAll
+        guard result.isAttempt, !result.isUnsent else { return recorded }
+        let refused = result.suspect ?? result.rejected.first(where: \.isRefusal)?.reason
+        if let reason = refused, result.accepted == 0, refusals.isHolding, result.effect == .progress,
+            result.suspect == nil || suspects.areAll
         {
             refusals.forgetRow()
             result.effect = .hold
@@ -243,7 +244,9 @@ struct DeliverySchedule: Sendable {
             refusals.nothingWaits()
             return .wait(until: nil)
         }
-        if conditions.mustWait { return .wait(until: conditions.networkNoticeTime(at: now)) }
+        if conditions.mustWait {
+            return .wait(until: work.waiting > 0 ? conditions.networkNoticeTime(at: now) : nil)
+        }
         if stopDeadline == nil, let end = conditions.suspensionEnd(at: now) { return .wait(until: end) }
         if isWaiting, let until = phase.deadline {
             // Waiting beyond the deadline of a shutdown is useless.

@@ -52,8 +52,10 @@ struct AmplitudeFormat: WireFormat {
         case 429:
             switch throttling(of: batch, by: response) {
             case let all where all.allSatisfy({ $0 == .none }): break
-            // Nothing else can be sent.
-            case let all where all.allSatisfy({ $0 == .forHours }): return .all(later(.forHours, response))
+            // In an app, all events are usually of one user. A batch that was sent before has only the deferred events, and must
+            // not stop others.
+            case let all where batch.retryCount == 0 && all.allSatisfy({ $0 == .forHours }):
+                return .all(later(.forHours, response))
             case let all:
                 // The events of a batch are deferred together, for the short time if it applies to any of them.
                 let isShort = all.contains(.forSeconds)

@@ -216,6 +216,13 @@ struct FormatVerdictTests {
             Issue.record("a batch of which nothing can be sent must pause the route")
             return
         }
+        // The deferred rest of a batch, which must not stop the others.
+        let batch = try Batch.allKinds()
+        let rest = Batch(id: batch.id, events: batch.events, retryCount: 1)
+        let response = HTTPResponse(status: 429, headers: [], body: Array(everyone.utf8))
+        #expect(
+            try FormatSample.named("amplitude").wire.verdicts(for: rest, from: response)
+                == .each(Array(repeating: verdict, count: 3)))
         for body in [
             "", "{}", #"{"throttled_users":{"another":1}}"#, #"{"throttled_events":[]}"#, #"{"throttled_events":[3]}"#,
             #"{"throttled_events":1.5}"#,

@@ -19,6 +19,8 @@ import Testing
         case answer(Effect, at: Int, random: UInt64 = half)
         /// The answer to an attempt that began before the last failure.
         case lateAnswer(Effect, at: Int)
+        /// A hold for which the receiver names a time.
+        case hold(seconds: Int, at: Int, isLate: Bool = false)
         case storeFailed(at: Int)
         /// A flush, which ends a wait.
         case endWait
@@ -45,6 +47,9 @@ import Testing
                 backOff.record(effect, epoch: backOff.epoch, at: .seconds(now)) { random }
             case .lateAnswer(let effect, let now):
                 backOff.record(effect, epoch: backOff.epoch - 1, at: .seconds(now)) { half }
+            case .hold(let seconds, let now, let isLate):
+                let epoch = isLate ? backOff.epoch - 1 : backOff.epoch
+                backOff.record(.hold, holdTime: .seconds(seconds), epoch: epoch, at: .seconds(now)) { half }
             case .storeFailed(let now): backOff.backOff(at: .seconds(now)) { half }
             case .endWait: backOff.endWait()
             case .endBackOff: backOff.endBackOff()
@@ -156,6 +161,22 @@ import Testing
         Row(
             "a late failure counts when the wait is over",
             [.answer(failed, at: 10), .endWait, .lateAnswer(failed, at: 11)], .backingOff(until: .milliseconds(12_100))),
+        Row(
+            "a late success doesn't end the time that the receiver asked for with a hold",
+            [.hold(seconds: 600, at: 10), .lateAnswer(.progress, at: 10)], .throttled(until: .seconds(610))),
+        Row(
+            "the time of a late hold counts in a back-off",
+            [.answer(failed, at: 10), .hold(seconds: 600, at: 10, isLate: true)], .throttled(until: .seconds(610))),
+        Row(
+            "the time of a late hold lengthens a hold",
+            [.answer(.hold, at: 10), .hold(seconds: 600, at: 10, isLate: true)], .held(until: .seconds(610))),
+        Row(
+            "a flush doesn't end that time",
+            [.answer(.hold, at: 10), .hold(seconds: 100, at: 10, isLate: true), .endWait],
+            .throttled(until: .seconds(110))),
+        Row(
+            "a hold stays one with a late Retry-After",
+            [.answer(.hold, at: 10), .lateAnswer(.retry(after: .seconds(5)), at: 10)], .held(until: .seconds(235))),
     ]
 
     @Test("attempts lead to a phase", arguments: retries + throttles + holds + lateAnswers)

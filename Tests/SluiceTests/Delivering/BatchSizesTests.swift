@@ -84,6 +84,24 @@ import Testing
         #expect(sizes.next(takeable: 501) == policy.backlogBatch)
     }
 
+    @Test("three large requests in flight without a response lead to small ones each time")
+    func lostResponsesInFlightCount() {
+        let policy = DeliveryPolicy.standard
+        var sizes = BatchSizes(policy, maximum: BatchSize(events: .max, bytes: .max))
+        var lost = SendResult()
+        (lost.offered, lost.effect) = (500, .retry(after: nil))
+        var success = SendResult()
+        (success.offered, success.acceptedPlaces) = (100, Array(0..<100))
+        for pause in [20, 40, 80, 160] {
+            #expect(sizes.part(of: policy.backlogBatch) == policy.backlogBatch)
+            for _ in 0..<3 { sizes.record(lost) }
+            for _ in 0..<pause {
+                #expect(sizes.part(of: policy.backlogBatch) == policy.batch)
+                sizes.record(success)
+            }
+        }
+    }
+
     @Test("refusals with a status, offline probes and small requests change no size")
     func otherFailuresChangeNothing() {
         let policy = DeliveryPolicy.standard

@@ -191,6 +191,47 @@ import Testing
         #expect(schedule.decision(at: .seconds(row.now), .init()) == row.expected)
     }
 
+    @Test("without waiting events, an unknown network causes no wake-up")
+    func unknownNetworkCausesNoWakeUp() {
+        var policy = Self.policy
+        policy.sendsOverMeteredNetworks = false
+        var schedule = DeliverySchedule(policy: policy)
+        schedule.flushRequested()
+        for now in [0, 9, 10, 11] {
+            #expect(schedule.decision(at: .seconds(now), .init()) == .wait(until: nil))
+        }
+        #expect(schedule.decision(at: .seconds(20), .init(waiting: 1)) == .wait(until: .seconds(30)))
+    }
+
+    @Test("an event that can't be sent uses up no probe, and doesn't end a hold or a back-off")
+    func unsentEventIsNoProbe() throws {
+        let line = try EventLine(
+            Event(id: EventID.make(at: Timestamp(milliseconds: 0)), name: "Large", time: Timestamp(milliseconds: 0)))
+        func rejection(isRefusal: Bool) -> SendResult {
+            var result = SendResult()
+            (result.offered, result.status) = (1, isRefusal ? 400 : nil)
+            result.rejected = [.init(line: line, place: 0, reason: "no", isRefusal: isRefusal)]
+            return result
+        }
+        var schedule = DeliverySchedule(policy: Self.policy)
+        func record(_ result: SendResult) -> (phase: BackOff.Phase, stage: Refusals.Stage) {
+            var result = result
+            _ = schedule.record(&result, epoch: schedule.epoch, at: .seconds(10)) { Self.half }
+            return (schedule.phase, schedule.stage)
+        }
+        for _ in 1..<Refusals.limit { #expect(record(rejection(isRefusal: true)).phase == .ready) }
+        let (held, stage) = record(rejection(isRefusal: true))
+        #expect(held == .held(until: .seconds(235)))
+        for _ in 0..<3 { #expect(record(rejection(isRefusal: false)) == (held, stage)) }
+        #expect(record(rejection(isRefusal: true)).phase == .held(until: .seconds(460)))
+
+        schedule = DeliverySchedule(policy: Self.policy)
+        var failure = SendResult()
+        failure.effect = .retry(after: nil)
+        let backOff = record(failure).phase
+        #expect(record(rejection(isRefusal: false)).phase == backOff)
+    }
+
     @Test("critical events that overtake a pass neither end it nor count towards the next one", arguments: [1, 2, 100])
     func overtakingEventsDoNotCount(critical: Int) {
         var policy = Self.policy
