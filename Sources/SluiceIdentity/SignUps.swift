@@ -51,8 +51,10 @@ final class SignUps: Sendable {
         }
         // A reset or another login may have replaced it.
         guard let signUp = pending, state.withLock({ $0.passed != signUp.id }),
-            let extras = ids.memory.withLock({ $0.ids?.signUp == signUp ? $0.ids?.extras : nil })
+            let current = ids.memory.withLock({ $0.ids?.signUp == signUp ? $0.ids : nil })
         else { return }
+        // The next user's bound ids and groups would tie two persons together.
+        let extras = current.loginID == signUp.loginID ? current.extras : [:]
         let isStored = context.track(UserIDs.SignUp.eventName) { event in
             event = signUp.event(with: extras)
         }

@@ -50,4 +50,24 @@ import Testing
         #expect(events.map { $0.properties["$switches_user"] } == [nil, true, nil])
         #expect(events.map { $0.properties["$set"] } == [["plan": "free"], nil, ["plan": "pro"]])
     }
+
+    @Test("a pending sign-up has no bound ids and groups of the next user")
+    func pendingSignUpHasNoExtrasOfOthers() async throws {
+        let identity = Identity(persistedIn: .memory)
+        try identity.login("a")
+        try identity.login("b")
+        try identity.bind("crm_id", to: "B-77")
+        let events = await (try TestPipeline { identity }).events()
+        #expect(events.first?.loginID == "a")
+        #expect(events.first?.properties["$identities"] == nil)
+    }
+
+    @Test("a pending sign-up has the bound ids of its own user")
+    func pendingSignUpHasOwnExtras() async throws {
+        let identity = Identity(persistedIn: .memory)
+        try identity.login("a")
+        try identity.bind("crm_id", to: "A-1")
+        let events = await (try TestPipeline { identity }).events()
+        #expect(events.first?.properties["$identities"] == ["crm_id": "A-1"])
+    }
 }
