@@ -53,7 +53,7 @@ final class SignUps: Sendable {
         guard let signUp = pending, state.withLock({ $0.passed != signUp.id }),
             let current = ids.memory.withLock({ $0.ids?.signUp == signUp ? $0.ids : nil })
         else { return }
-        // The next user's bound ids and groups would tie two persons together.
+        // The next user's bound ids and groups would tie two people together.
         let extras = current.loginID == signUp.loginID ? current.extras : [:]
         let isStored = context.track(UserIDs.SignUp.eventName) { event in
             event = signUp.event(with: extras)

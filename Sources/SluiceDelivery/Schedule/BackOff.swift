@@ -114,7 +114,7 @@ struct BackOff: Sendable {
         }
     }
 
-    /// Makes a wait at least as long as a receiver asks for that has answered late.
+    /// Makes a wait at least as long as a late answer asks for.
     private mutating func extendWait(by retryAfter: Duration?, at now: Duration) {
         guard let retryAfter, let until = phase.deadline else { return }
         let minimum = now + BackOff.floor(retryAfter)

@@ -52,8 +52,8 @@ struct AmplitudeFormat: WireFormat {
         case 429:
             switch throttling(of: batch, by: response) {
             case let all where all.allSatisfy({ $0 == .none }): break
-            // In an app, all events are usually of one user. A batch that was sent before has only the deferred events, and must
-            // not stop others.
+            // In an app, all events are usually of one user. A repeated request can be the deferred rest of a batch, which must
+            // not stop other users.
             case let all where batch.retryCount == 0 && all.allSatisfy({ $0 == .forHours }):
                 return .all(later(.forHours, response))
             case let all:
