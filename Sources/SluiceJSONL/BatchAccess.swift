@@ -5,9 +5,13 @@ struct BatchAccess: Sendable {
     private let access: StateAccess
     private let deadLetters: DeadLetterAccess
     private let erasures: ErasureAccess
+    private let synchronizer: Synchronizer
 
-    init(_ access: StateAccess, _ deadLetters: DeadLetterAccess, _ erasures: ErasureAccess) {
+    init(
+        _ access: StateAccess, _ deadLetters: DeadLetterAccess, _ erasures: ErasureAccess, _ synchronizer: Synchronizer
+    ) {
         self.access = access
+        self.synchronizer = synchronizer
         self.deadLetters = deadLetters
         self.erasures = erasures
     }
@@ -34,6 +38,59 @@ struct BatchAccess: Sendable {
         }
     }
 
+    // MARK: Parts
+
+    /// Marks settled events in their files.
+    func settle(_ places: [Int], of batch: Batch.ID) {
+        do throws(SluiceError) {
+            // An erasure replaces files, and would lose a mark that is made after it has read one.
+            try deadLetters.turn.take { () throws(SluiceError) in
+                let marks = try access.perform { $0.batches.settle(places, of: batch) }
+                guard !marks.isEmpty else { return }
+                var failure: FileError?
+                for (segment, places) in marks {
+                    do throws(FileError) {
+                        // Without the lock: callers of append must not wait for the drive.
+                        try mark(places, in: segment.path)
+                    } catch {
+                        if error != .noSuchFile { failure = error }
+                    }
+                }
+                let isDue = access.use { [failure] in $0.marked(marks.map(\.segment), failure) }
+                if isDue { synchronizer.follow(.afterInterval) }
+            }
+        } catch {
+            // The store is closed, or a host's closure of an erasure has called this. A later process returns the events.
+        }
+    }
+
+    private func mark(_ places: [Int], in path: String) throws(FileError) {
+        let file = try OpenFile(path, .write, in: access.files)
+        // Others may have cut the file. A write behind its end would lengthen it.
+        let size = try file.status().size
+        for place in places where place < size { try file.write(LineFormat.settledMark, at: place) }
+        if access.configuration.isFull { try file.synchronize() }
+    }
+
+    /// Puts a batch back.
+    ///
+    /// - Returns: false if it stays handed out.
+    func release(_ batch: Batch.ID, rest: [EventLine]) -> Bool {
+        deadLetters.finish()
+        do throws(SluiceError) {
+            let empty = try access.perform { $0.release(batch, rest: rest) }
+            guard let empty else { return false }
+            // The store retries a removal that fails.
+            _ = remove(empty, except: [])
+            return true
+        } catch {
+            // A closed store keeps the events anyway.
+            return false
+        }
+    }
+
+    // MARK: Settling
+
     func settle(_ batch: Batch.ID) throws(SluiceError) {
         let (segments, hasLetters) = try access.perform { state throws(SluiceError) in
             state.stored.removeUnremoved()
@@ -48,17 +105,24 @@ struct BatchAccess: Sendable {
                 return segments.filter(state.stored.deadLetters.isPending)
             }
         }
+        if let failure = remove(segments, except: pending) { throw failure }
+    }
+
+    /// Removes the files of retired segments.
+    ///
+    /// - Parameter pending: the segments whose dead letters are not written yet. Their files stay.
+    /// - Returns: why one of them is still there.
+    private func remove(_ segments: [Segment], except pending: [Segment]) -> SluiceError? {
         // Without the lock: it takes a while to free a file's blocks.
         let removals = segments.map { segment in
             let mustStay = pending.contains { $0 === segment }
             return mustStay ? nil : Result { () throws(FileError) in try access.files.removeFile(segment.path) }
         }
-        let failure = access.use { state in
+        return access.use { state in
             defer { state.settled() }
             return zip(segments, removals).reduce(nil as SluiceError?) { failure, removal in
                 state.stored.settled(removal.0, removal.1) ?? failure
             }
         }
-        if let failure { throw failure }
     }
 }

@@ -15,12 +15,42 @@ struct BatchPart {
 
     var events: [EventLine] { contents.lines }
 
+    /// Whether an event is neither settled nor rejected.
+    private func isOpen(_ index: Int) -> Bool {
+        !rejected.contains(index) && !segment.gone.contains(contents.ranges[index].lowerBound)
+    }
+
+    /// Settles an event.
+    ///
+    /// - Returns: the place in the file to mark. Nil if the event is settled or rejected already.
+    func settle(_ index: Int) -> Int? {
+        guard isOpen(index) else { return nil }
+        segment.gone.insert(contents.ranges[index].lowerBound)
+        return LineFormat.mark(of: contents.ranges[index])
+    }
+
+    /// Finds the events that are left.
+    ///
+    /// - Parameter rest: the events that are left in this part and later ones, in order. The ones of this part are removed.
+    func open(in rest: inout ArraySlice<EventLine>) -> [Int] {
+        events.indices.filter { index in
+            guard let event = rest.first, isOpen(index), events[index] == event else { return false }
+            rest.removeFirst()
+            return true
+        }
+    }
+
+    /// The places of all events except some, which are given by their indices.
+    func places(except kept: [Int]) -> Set<Int> {
+        Set(contents.ranges.map(\.lowerBound)).subtracting(kept.map { contents.ranges[$0].lowerBound })
+    }
+
     /// Marks an event as rejected.
     ///
-    /// - Returns: the id of its dead letter. Nil if there is no such event, or each one is rejected already.
+    /// - Returns: the id of its dead letter. Nil if there is no such event, or each one is settled or rejected already.
     mutating func reject(_ event: EventLine) -> DeadLetter.ID? {
         let order = [next..<events.count, 0..<next].joined()
-        guard let index = order.first(where: { events[$0] == event && !rejected.contains($0) }) else { return nil }
+        guard let index = order.first(where: { events[$0] == event && isOpen($0) }) else { return nil }
         rejected.insert(index)
         next = index + 1
         return DeadLetter.ID(event.bytes, at: contents.ranges[index].lowerBound, in: segment.name)

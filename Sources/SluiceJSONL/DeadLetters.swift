@@ -35,12 +35,9 @@ struct DeadLetters {
     /// Removes events that earlier processes have rejected, before they could settle them.
     func removeRejected(from contents: inout SegmentReader.Contents, of segment: Segment) {
         guard segment.isEarlier, !earlier.isEmpty else { return }
-        let kept = contents.lines.indices.filter { index in
-            let line = contents.lines[index].bytes
-            return !earlier.contains(DeadLetter.ID(line, at: contents.ranges[index].lowerBound, in: segment.name))
+        let (lines, ranges) = (contents.lines, contents.ranges)
+        contents.keep { index in
+            !earlier.contains(DeadLetter.ID(lines[index].bytes, at: ranges[index].lowerBound, in: segment.name))
         }
-        guard kept.count < contents.lines.count else { return }
-        contents.lines = kept.map { contents.lines[$0] }
-        contents.ranges = kept.map { contents.ranges[$0] }
     }
 }

@@ -19,7 +19,7 @@ struct Directories {
     private var otherDirectories: [String] = []
     /// The paths of files that don't belong to this store, until they are reported.
     private var foreign: [String] = []
-    private var nextSequence: UInt64 = 0
+    private(set) var nextSequence: UInt64 = 0
     /// Erasures that are not complete, by directory: a running process uses it, or a file could not be read. The store
     /// adopts a directory only after they are complete.
     private(set) var lateErasures: [String: [@Sendable (EventLine) -> Bool]] = [:]

@@ -144,7 +144,7 @@ public final class JSONLStore: Store {
         synchronizer = Synchronizer(access)
         deadLetterAccess = DeadLetterAccess(access, synchronizer)
         erasureAccess = ErasureAccess(access, deadLetterAccess)
-        batchAccess = BatchAccess(access, deadLetterAccess, erasureAccess)
+        batchAccess = BatchAccess(access, deadLetterAccess, erasureAccess, synchronizer)
     }
 
     deinit {
@@ -264,6 +264,24 @@ public final class JSONLStore: Store {
     ///   other files of its priority, and expires.
     public func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
         try batchAccess.next(size)
+    }
+
+    /// Marks delivered events in the batch's files: one byte for each, in place. They survive the failures that an event
+    /// survives after ``append(_:)``.
+    ///
+    /// If an event can't be marked, the store reports a note, and a later process may deliver the event a second time.
+    public func settle(_ places: [Int], of batch: Batch.ID) {
+        batchAccess.settle(places, of: batch)
+    }
+
+    /// Puts a batch back. Its files keep their names, so the remaining events keep their age, and a later process their order.
+    ///
+    /// The files come back in a batch without the events of other batches.
+    ///
+    /// - Returns: false if rejected events of the batch can't be written at present, if `rest` has events that are not left in
+    ///   the batch, or if the store is closed.
+    public func release(_ batch: Batch.ID, rest: [EventLine]) -> Bool {
+        batchAccess.release(batch, rest: rest)
     }
 
     /// Removes the batch's files.

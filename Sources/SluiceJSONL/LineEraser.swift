@@ -3,8 +3,8 @@ internal import Sluice
 /// Finds the lines of files that must be erased, and writes files without them.
 ///
 /// The bytes of other lines keep their places, because the id of a dead letter contains the place of its event. So newlines
-/// replace the bytes of an erased line, and readers skip empty lines. Damaged lines are erased too: they can't be delivered,
-/// and can belong to any person.
+/// replace the bytes of an erased line, and readers skip empty lines. Damaged and settled lines are erased too: they can't be
+/// delivered, and can belong to any person.
 struct LineEraser {
     /// A file with lines to erase.
     struct Finding {
@@ -24,7 +24,7 @@ struct LineEraser {
             if lane.holdsEvents { return isMatch(line) }
             return DeadLetterLine.decoded(line.bytes).map { isMatch($0.line) } ?? false
         }
-        guard !erased.isEmpty || contents.damaged > 0 else { return nil }
+        guard !erased.isEmpty || contents.damaged > 0 || contents.settled > 0 else { return nil }
         return Finding(contents: contents, erased: Set(erased.map { contents.ranges[$0].lowerBound }))
     }
 

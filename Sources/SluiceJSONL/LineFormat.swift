@@ -66,9 +66,13 @@ struct LineBuffer {
 /// The format of a line in a segment: the event with its checksum as the last key, `…,"crc":"1a2b3c4d"}`, and a newline.
 ///
 /// The file is therefore plain JSON Lines. The checksum is that of the line before it was added.
+///
+/// An event that needs no further attempt has the key `xrc` in place of `crc`. It is one byte, so a crash or a loss of power
+/// can't leave half of the change, and the other lines keep their places.
 enum LineFormat {
     // Constants of the compiler. Stored arrays would be looked up and retained for each line.
     private static var suffixStart: UnsafeBufferPointer<UInt8> { bytes(of: #","crc":""#) }
+    private static var settledStart: UnsafeBufferPointer<UInt8> { bytes(of: #","xrc":""#) }
     private static var suffixEnd: UnsafeBufferPointer<UInt8> { bytes(of: #""}"#) }
     private static var suffixLength: Int { suffixStart.count + 8 + suffixEnd.count }
 
@@ -97,27 +101,51 @@ enum LineFormat {
         end[suffixEnd.count] = newline
     }
 
+    /// Differs from the byte that it replaces in four bits.
+    static let settledMark = UInt8(ascii: "x")
+
+    /// The place of the byte that ``settledMark`` replaces, in the line of the event at this place.
+    static func mark(of event: Range<Int>) -> Int { event.upperBound + 1 }
+
+    /// Whether a stored line without its newline is that of an event that needs no further attempt.
+    static func isSettled(_ line: UnsafeRawBufferPointer) -> Bool {
+        let comma = line.count - suffixLength
+        guard comma > 1, let expected = settledStart.baseAddress, let bytes = line.baseAddress else { return false }
+        return memcmp(bytes + comma, expected, settledStart.count) == 0
+    }
+
+    /// The lines of a file.
+    struct Lines {
+        /// The places of the events.
+        var ranges: [Range<Int>] = []
+        /// The number of damaged lines, including a torn one at the end.
+        var damaged = 0
+        /// The number of lines whose events need no further attempt.
+        var settled = 0
+    }
+
     /// Finds the events in the lines of a file, and puts their braces back in place of the checksums.
-    ///
-    /// - Returns: the places of the events, and the number of damaged lines, including a torn one at the end.
-    static func events(in file: inout [UInt8]) -> (ranges: [Range<Int>], damaged: Int) {
+    static func events(in file: inout [UInt8]) -> Lines {
         // One access to the array, which otherwise checks its uniqueness and its bounds for each piece of a line.
         file.withUnsafeMutableBytes { file in
-            var (ranges, damaged, start) = ([Range<Int>](), 0, 0)
+            var (lines, start) = (Lines(), 0)
             while start < file.count {
                 let rest = UnsafeMutableRawBufferPointer(rebasing: file[start...])
                 guard let count = UnsafeRawBufferPointer(rest).index(of: newline) else {
-                    damaged += 1
+                    lines.damaged += 1
                     break
                 }
-                if let length = event(in: UnsafeMutableRawBufferPointer(rebasing: rest[..<count])) {
-                    ranges.append(start..<start + length)
+                let line = UnsafeMutableRawBufferPointer(rebasing: rest[..<count])
+                if let length = event(in: line) {
+                    lines.ranges.append(start..<start + length)
+                } else if isSettled(UnsafeRawBufferPointer(line)) {
+                    lines.settled += 1
                 } else if count > 0 {
-                    damaged += 1
+                    lines.damaged += 1
                 }
                 start += count + 1
             }
-            return (ranges, damaged)
+            return lines
         }
     }
 

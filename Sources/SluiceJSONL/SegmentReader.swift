@@ -16,6 +16,15 @@ struct SegmentReader {
         var ranges: [Range<Int>] = []
         /// The number of damaged lines, including a torn one at the end.
         var damaged = 0
+        /// The number of lines whose events need no further attempt.
+        var settled = 0
+
+        /// Removes the undamaged lines for whose index this returns false.
+        mutating func keep(where isKept: (Int) -> Bool) {
+            let kept = lines.indices.filter(isKept)
+            guard kept.count < lines.count else { return }
+            (lines, ranges) = (kept.map { lines[$0] }, kept.map { ranges[$0] })
+        }
     }
 
     let files: any FileSystem
@@ -25,7 +34,8 @@ struct SegmentReader {
     func read(_ path: String, limit: Int, _ lane: Lane) throws(Failure) -> Contents {
         var file = try bytes(of: path, limit: limit)
         var contents = Contents()
-        (contents.ranges, contents.damaged) = LineFormat.events(in: &file)
+        let found = LineFormat.events(in: &file)
+        (contents.ranges, contents.damaged, contents.settled) = (found.ranges, found.damaged, found.settled)
         contents.lines.reserveCapacity(contents.ranges.count)
         for range in contents.ranges {
             do {
@@ -38,14 +48,14 @@ struct SegmentReader {
         return contents
     }
 
-    /// Counts the lines of a file, damaged or not.
+    /// Counts the lines of a file, damaged or not, without the ones whose events need no further attempt.
     func countLines(_ path: String, limit: Int) throws(Failure) -> Int {
         let bytes = try bytes(of: path, limit: limit)
         var count = 0
         var start = 0
         while start < bytes.count {
             let end = bytes[start...].index(of: LineFormat.newline) ?? bytes.count
-            if end > start { count += 1 }
+            if end > start, !bytes[start..<end].withUnsafeBytes(LineFormat.isSettled) { count += 1 }
             start = end + 1
         }
         return count

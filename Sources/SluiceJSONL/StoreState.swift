@@ -13,6 +13,8 @@ struct StoreState {
     var stored: StoredFiles
     private var appenders: Appenders
     var batches = Batches()
+    /// Whether the host knows that delivered events can't be marked.
+    private var hasReportedMarks = false
     /// Until the store is closed, if a pipeline has opened it.
     private var place: StorePlace?
 
@@ -145,6 +147,33 @@ struct StoreState {
         _ segment: Segment, _ result: Result<SegmentReader.Contents, SegmentReader.Failure>, to draft: inout BatchDraft
     ) throws(SluiceError) -> Batches.Step {
         try batches.add(segment, result, to: &draft, &appenders, &stored)
+    }
+
+    /// Puts a batch back. Events that are in a buffer come before it, so they must have a segment.
+    ///
+    /// - Returns: see ``Batches/release(_:rest:in:)``.
+    mutating func release(_ batch: Batch.ID, rest: [EventLine]) -> [Segment]? {
+        do throws(FileError) {
+            try appenders.flush(at: stored.directories.continuousTime, &stored)
+        } catch {
+            // The batch may then come before these events. They stay in the buffer.
+        }
+        return batches.release(batch, rest: rest, in: &stored)
+    }
+
+    /// Notes the result of marking settled events in the files of segments.
+    ///
+    /// - Returns: whether the caller must synchronize, one interval from now.
+    mutating func marked(_ segments: [Segment], _ failure: FileError?) -> Bool {
+        if let failure, !hasReportedMarks {
+            stored.notes.append("a later process may deliver some events a second time: \(failure)")
+        }
+        hasReportedMarks = failure != nil
+        guard configuration.interval != nil else { return false }
+        for segment in segments where segment.condition == .handedOut {
+            stored.directories.synchronization.add(segment.path)
+        }
+        return scheduleSynchronization()
     }
 
     /// Call this after a batch was settled. Delivery asks no store for batches whose backlog is empty.

@@ -125,6 +125,16 @@ final class ObservedStore: Store, UnreadDeleting {
         try deadLetters().filter { ids.contains($0.id) }.compactMap { Books.serial($0.line.bytes) }
     }
 
+    func settle(_ places: [Int], of batch: Batch.ID) {
+        process.use { base.settle(places, of: batch) }
+    }
+
+    func release(_ batch: Batch.ID, rest: [EventLine]) -> Bool {
+        let isReleased = process.use { base.release(batch, rest: rest) }
+        if isReleased { books.released(batch, rest.compactMap { Books.serial($0.bytes) }, in: life) }
+        return isReleased
+    }
+
     func settle(_ batch: Batch.ID) throws(SluiceError) {
         if !process.isDead { books.settles(batch, in: life) }
         do throws(SluiceError) {

@@ -9,6 +9,14 @@ struct SimulatedDisk {
     enum Change {
         case append([UInt8])
         case truncate(Int)
+        case overwrite([UInt8], at: Int)
+    }
+
+    /// Replaces bytes, as far as there are any.
+    static func overwrite(_ contents: inout [UInt8], with bytes: [UInt8], at offset: Int) {
+        guard offset < contents.count else { return }
+        let range = offset..<min(contents.count, offset + bytes.count)
+        contents.replaceSubrange(range, with: bytes.prefix(range.count))
     }
 
     struct File {
@@ -229,6 +237,7 @@ extension SimulatedDisk.File {
             switch change {
             case .append(let bytes): result += bytes
             case .truncate(let size): result = Array(result.prefix(size))
+            case .overwrite(let bytes, let offset): SimulatedDisk.overwrite(&result, with: bytes, at: offset)
             }
         }
         if kept < unsafeChanges.count, case .append(let bytes) = unsafeChanges[kept] {

@@ -187,6 +187,20 @@ final class SimulatedProcess: FileSystem {
         }
     }
 
+    func write(_ bytes: UnsafeRawBufferPointer, to file: FileDescriptor, at offset: Int) throws(FileError) -> Int {
+        try perform(.write) { disk throws(FileError) in
+            guard let descriptor = disk.descriptors[file.rawValue], descriptor.isWritable else {
+                throw .invalidArgument
+            }
+            let bytes = Array(bytes)
+            disk.change(file: descriptor.node) { file in
+                SimulatedDisk.overwrite(&file.bytes, with: bytes, at: offset)
+                file.unsafeChanges.append(.overwrite(bytes, at: offset))
+            }
+            return bytes.count
+        }
+    }
+
     func read(from file: FileDescriptor, into buffer: UnsafeMutableRawBufferPointer) throws(FileError) -> Int {
         try perform(.read) { disk throws(FileError) in
             guard var descriptor = disk.descriptors[file.rawValue],

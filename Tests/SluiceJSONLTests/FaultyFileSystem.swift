@@ -4,7 +4,7 @@ import SluiceTesting
 /// The system's files, with failures where a test wants them.
 final class FaultyFileSystem: FileSystem {
     enum Operation: Hashable, CaseIterable {
-        case open, create, write, read, synchronize, truncate, status, removeFile, makeDirectory, list, rename, lock
+        case open, create, write, overwrite, read, synchronize, truncate, status, removeFile, makeDirectory, list, rename, lock
         /// Also counted as ``synchronize``.
         case synchronizeDirectory
     }
@@ -189,6 +189,11 @@ final class FaultyFileSystem: FileSystem {
         let count = try base.write(UnsafeRawBufferPointer(rebasing: bytes.prefix(allowed)), to: file)
         state.withLock { $0.drive?.wrote(to: file) }
         return count
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer, to file: FileDescriptor, at offset: Int) throws(FileError) -> Int {
+        try count(.overwrite)
+        return try base.write(bytes, to: file, at: offset)
     }
 
     func read(from file: FileDescriptor, into buffer: UnsafeMutableRawBufferPointer) throws(FileError) -> Int {

@@ -39,8 +39,11 @@
 /// - Return from ``nextBatch(_:)`` exactly the bytes that ``append(_:)`` accepted, in the order of acceptance within a
 ///   priority. If an accepted event is lost, report it to the ``StoreObserver`` before
 ///   another call can see that it is gone.
-/// - Keep a batch with its taker until ``settle(_:)``: don't return it a second time and don't evict it. If the store
-///   is closed before, the events of the batch still wait.
+/// - Keep a batch with its taker until ``settle(_:)`` or ``release(_:rest:)``: don't return it a second time and don't
+///   evict it. If the store is closed before, the events of the batch still wait, except the ones that were settled with
+///   ``settle(_:of:)``.
+/// - If your store outlives its process, implement ``settle(_:of:)``. A receiver then gets no delivered event from a later
+///   process. Implement ``release(_:rest:)`` if your store can put events back without a copy.
 /// - Document which failures an accepted event survives.
 /// - Check your store with `StoreContract` of SluiceTesting.
 public protocol Store: Sendable {

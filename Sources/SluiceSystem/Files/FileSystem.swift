@@ -14,6 +14,10 @@ package protocol FileSystem: Sendable {
     /// Writes once, and returns how many bytes were written: perhaps not all.
     func write(_ bytes: UnsafeRawBufferPointer, to file: FileDescriptor) throws(FileError) -> Int
 
+    /// Writes once at an offset of a file that was not opened with ``OpenOptions/append``, and returns how many bytes were
+    /// written. A single byte is written as a whole or not at all.
+    func write(_ bytes: UnsafeRawBufferPointer, to file: FileDescriptor, at offset: Int) throws(FileError) -> Int
+
     /// Reads once from the file's position; zero at its end.
     func read(from file: FileDescriptor, into buffer: UnsafeMutableRawBufferPointer) throws(FileError) -> Int
 

@@ -40,6 +40,21 @@ package final class OpenFile: Sendable {
         try bytes.withUnsafeBufferPointer { buffer throws(FileError) in try write(UnsafeRawBufferPointer(buffer)) }
     }
 
+    /// Replaces one byte. The file was not opened with ``OpenOptions/append``.
+    package func write(_ byte: UInt8, at offset: Int) throws(FileError) {
+        var count = 0
+        var failure: FileError?
+        withUnsafeBytes(of: byte) { bytes in
+            do throws(FileError) {
+                count = try fileSystem.write(bytes, to: descriptor, at: offset)
+            } catch {
+                failure = error
+            }
+        }
+        if let failure { throw failure }
+        guard count == 1 else { throw .inputOutput }
+    }
+
     /// Reads from the file's position, up to `limit` bytes.
     package func read(upTo limit: Int) throws(FileError) -> [UInt8] {
         var failure: FileError?

@@ -89,6 +89,14 @@ package struct SystemFileSystem: FileSystem {
         return try checked { systemWrite(file.rawValue, bytes.baseAddress, bytes.count) }
     }
 
+    package func write(
+        _ bytes: UnsafeRawBufferPointer, to file: FileDescriptor, at offset: Int
+    ) throws(FileError) -> Int {
+        // SIGXFSZ, as above.
+        guard offset <= maximumFileBytes - bytes.count else { throw .fileTooLarge }
+        return try checked { pwrite(file.rawValue, bytes.baseAddress, bytes.count, off_t(offset)) }
+    }
+
     package func synchronize(_ file: FileDescriptor) throws(FileError) {
         #if canImport(Darwin)
             // fsync there stops at the drive's cache.
