@@ -10,6 +10,7 @@ final class FileStore: Store {
     nonisolated(unsafe) private var file: FileHandle?
     nonisolated(unsafe) private var waiting: [EventLine] = []
     nonisolated(unsafe) private var taken: [Batch] = []
+    nonisolated(unsafe) private var settled: [Batch.ID: Set<Int>] = [:]
     nonisolated(unsafe) private var lastBatch: Batch.ID = 0
 
     init(at path: String) { url = URL(filePath: path) }
@@ -51,7 +52,10 @@ final class FileStore: Store {
     /// Replaces the file as a whole. It then has the events that are not settled, in their order.
     private func rewrite() throws(SluiceError) {
         do {
-            try FileStore.data(of: taken.flatMap(\.events) + waiting).write(to: url, options: .atomic)
+            let open = taken.flatMap { batch in
+                batch.events.indices.filter { settled[batch.id]?.contains($0) != true }.map { batch.events[$0] }
+            }
+            try FileStore.data(of: open + waiting).write(to: url, options: .atomic)
             file = nil  // The former file is no longer at this path.
             file = try FileHandle(forWritingTo: url)
         } catch {
@@ -92,10 +96,23 @@ final class FileStore: Store {
         }
     }
 
+    /// A later process must not find these events. They still count until the batch is settled.
+    func settle(_ places: [Int], of batch: Batch.ID) {
+        lock.lock()
+        defer { lock.unlock() }
+        settled[batch, default: []].formUnion(places)
+        do {
+            if file != nil { try rewrite() }
+        } catch {
+            // A later process may find the events.
+        }
+    }
+
     func settle(_ batch: Batch.ID) throws(SluiceError) {
         lock.lock()
         defer { lock.unlock() }
         taken.removeAll { $0.id == batch }
+        settled[batch] = nil
         if file != nil { try rewrite() }
     }
 

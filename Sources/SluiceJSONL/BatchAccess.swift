@@ -110,7 +110,9 @@ struct BatchAccess: Sendable {
 
     /// Removes the files of retired segments.
     ///
-    /// - Parameter pending: the segments whose dead letters are not written yet. Their files stay.
+    /// - Parameters:
+    ///   - segments: retired segments.
+    ///   - pending: the ones whose dead letters are not written yet. Their files stay.
     /// - Returns: why one of them is still there.
     private func remove(_ segments: [Segment], except pending: [Segment]) -> SluiceError? {
         // Without the lock: it takes a while to free a file's blocks.

@@ -32,6 +32,7 @@ struct BatchPart {
     /// Finds the events that are left.
     ///
     /// - Parameter rest: the events that are left in this part and later ones, in order. The ones of this part are removed.
+    /// - Returns: their indices in this part.
     func open(in rest: inout ArraySlice<EventLine>) -> [Int] {
         events.indices.filter { index in
             guard let event = rest.first, isOpen(index), events[index] == event else { return false }

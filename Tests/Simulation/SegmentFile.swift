@@ -34,7 +34,8 @@ struct SegmentFile {
     /// Of whole lines, without the ones that were settled: in a torn one, the number may be torn as well.
     static func serials(in bytes: [UInt8]) -> [Int] {
         bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast()
-            .filter { $0.last == UInt8(ascii: "}") && !$0.dropLast(10).suffix(8).elementsEqual(#","xrc":""#.utf8) }.compactMap { Books.serial($0) }
+            .filter { $0.last == UInt8(ascii: "}") && !$0.dropLast(10).suffix(8).elementsEqual(#","xrc":""#.utf8) }
+            .compactMap { Books.serial($0) }
     }
 
     /// Of the line that the byte at `index` belongs to, and of the next.

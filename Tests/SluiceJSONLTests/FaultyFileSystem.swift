@@ -4,7 +4,8 @@ import SluiceTesting
 /// The system's files, with failures where a test wants them.
 final class FaultyFileSystem: FileSystem {
     enum Operation: Hashable, CaseIterable {
-        case open, create, write, overwrite, read, synchronize, truncate, status, removeFile, makeDirectory, list, rename, lock
+        case open, create, write, overwrite, read, synchronize, truncate, status, removeFile, makeDirectory, list,
+            rename, lock
         /// Also counted as ``synchronize``.
         case synchronizeDirectory
     }

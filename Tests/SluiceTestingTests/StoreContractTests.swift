@@ -39,7 +39,8 @@ import Testing
         let place = Place()
         let error = await #expect(throws: SluiceError.self) {
             try await StoreContract.check(reopen: { LastingStore(at: place, isEmpty: false, defect) }) {
-                LastingStore(at: place, isEmpty: true)
+                // The reopened store of some checks only returns events.
+                LastingStore(at: place, isEmpty: true, defect.isOfEarlierProcess ? defect : .none)
             }
         }
         #expect(error?.code == .brokenContract)
@@ -63,6 +64,7 @@ final class BrokenStore: Store {
         case reversesTogether, swallowsTogether, listsNewestLetterFirst, losesReason, losesResponse, replaysAll,
             discardsAll
         case erasesNothing, erasesAll, erasesSilently, miscountsErased
+        case settlesWhole, refusesRelease, releasesNothing, releasesAll, reversesReleased, forgetsReleased
         case hangsInOpen, hangsInNextBatch, hangsInManyAppends, hangsInClose
 
         static let hanging: [(Defect, String)] = [
@@ -81,6 +83,7 @@ final class BrokenStore: Store {
         var handedOut = 0
         var rejected = 0
         var lastLine: EventLine?
+        var batches: [Batch.ID: Batch] = [:]
     }
     private let state = Locked(State())
 
@@ -140,6 +143,7 @@ final class BrokenStore: Store {
         }
         state.withLock { state in
             state.last = batch
+            state.batches[batch.id] = batch
             state.handedOut += batch.events.count
         }
         switch defect {
@@ -196,6 +200,26 @@ final class BrokenStore: Store {
         }
     }
 
+    func settle(_ places: [Int], of batch: Batch.ID) {
+        guard defect == .settlesWhole else { return base.settle(places, of: batch) }
+        do throws(SluiceError) {
+            try base.settle(batch)
+        } catch {
+            Issue.record(error)
+        }
+    }
+
+    func release(_ batch: Batch.ID, rest: [EventLine]) -> Bool {
+        switch defect {
+        case .refusesRelease: false
+        case .releasesNothing: true
+        case .releasesAll: base.release(batch, rest: state.withLock { $0.batches[batch]?.events ?? [] })
+        case .reversesReleased: base.release(batch, rest: rest.reversed())
+        case .forgetsReleased: base.release(batch, rest: [])
+        default: base.release(batch, rest: rest)
+        }
+    }
+
     func settle(_ batch: Batch.ID) throws(SluiceError) {
         if defect == .neverForgets { return }
         try base.settle(batch)
@@ -234,15 +258,18 @@ final class Place: Sendable {
 final class LastingStore: Store {
     enum Defect: CaseIterable {
         case none, losesOne, keepsSilent, countsTwice, keepsSettled, restartsNumbers, forgetsPriorities, losesInFlight
-        case returnsNewOnesFirst, altersBytes, returnsTwice, keepsErased
+        case returnsNewOnesFirst, altersBytes, returnsTwice, keepsErased, keepsPartlySettled, losesReleased
+
+        var isOfEarlierProcess: Bool { self == .keepsPartlySettled || self == .losesReleased }
 
         var sentence: String {
             switch self {
             case .none: ""
-            case .losesOne, .restartsNumbers, .losesInFlight: "the events of an earlier process must be returned"
+            case .losesOne, .restartsNumbers, .losesInFlight, .losesReleased:
+                "the events of an earlier process must be returned"
             case .returnsNewOnesFirst, .altersBytes: "events must be returned byte for byte"
             case .keepsSilent, .countsTwice: "must be reported as recovered, once each"
-            case .keepsSettled, .keepsErased: "events that were settled came back"
+            case .keepsSettled, .keepsErased, .keepsPartlySettled: "events that were settled came back"
             case .forgetsPriorities: "critical ones first"
             case .returnsTwice: "an event was returned twice"
             }
@@ -293,6 +320,18 @@ final class LastingStore: Store {
             if defect == .losesInFlight { remove(batch.events) }
         }
         return batch
+    }
+
+    func settle(_ places: [Int], of batch: Batch.ID) {
+        guard defect != .keepsPartlySettled else { return }
+        remove(taken.withLock { taken in places.compactMap { taken[batch]?[$0] } })
+    }
+
+    func release(_ batch: Batch.ID, rest: [EventLine]) -> Bool {
+        guard base.release(batch, rest: rest) else { return false }
+        let events = taken.withLock { $0.removeValue(forKey: batch) } ?? []
+        remove(defect == .losesReleased ? events : events.filter { !rest.contains($0) })
+        return true
     }
 
     func settle(_ batch: Batch.ID) throws(SluiceError) {

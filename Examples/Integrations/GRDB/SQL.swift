@@ -6,9 +6,10 @@ enum SQL {
     static let schema = """
         CREATE TABLE IF NOT EXISTS event (
             seq INTEGER PRIMARY KEY AUTOINCREMENT, class INT, line BLOB, batch INT, reason TEXT, date INT, refusals INT,
-            status INT, response TEXT,
+            status INT, response TEXT, settled INT,
             size INT AS (length(line)), waits INT AS (class >= 0 OR batch IS NOT NULL), dead INT AS (class < 0));
         CREATE INDEX IF NOT EXISTS event_class ON event (batch, class, seq);
+        DELETE FROM event WHERE settled AND class >= 0;
         UPDATE event SET batch = NULL WHERE batch IS NOT NULL;
         CREATE TEMP TABLE totals AS SELECT
             total(waits) AS events, total(waits * size) AS bytes, total(dead) AS dead, total(size) AS size FROM event;
@@ -25,7 +26,7 @@ enum SQL {
 
     static let reject = """
         UPDATE event SET class = class - 2, reason = ?, date = ?, refusals = ?, status = ?, response = ? WHERE seq = (
-            SELECT min(seq) FROM event WHERE batch = ? AND class >= 0 AND line = ?)
+            SELECT min(seq) FROM event WHERE batch = ? AND class >= 0 AND settled IS NULL AND line = ?)
         """
 
     /// The size of the rows that may not make room for an event of a priority.

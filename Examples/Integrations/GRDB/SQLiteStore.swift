@@ -16,6 +16,8 @@ public final class SQLiteStore: Store {
         var bytesInFile = 0
         /// Batches whose dead letters could not be written.
         var unwritten: Set<Batch.ID> = []
+        /// The rows of the batches that are handed out, in their order.
+        var rows: [Batch.ID: [Int64]] = [:]
     }
 
     private let path: String
@@ -99,6 +101,7 @@ public final class SQLiteStore: Store {
             guard !rows.isEmpty else { return nil }
             state.lastBatch += 1
             let sorted = rows.sorted { ($0["seq"] as Int64) < $1["seq"] }
+            state.rows[state.lastBatch] = sorted.map { $0["seq"] }
             return Batch(id: state.lastBatch, events: sorted.map(EventLine.init))
         }
     }
@@ -119,12 +122,28 @@ public final class SQLiteStore: Store {
         }
     }
 
+    /// Keeps delivered events from a later process. If that fails, the later process delivers them again.
+    public func settle(_ places: [Int], of batch: Batch.ID) {
+        do throws(SluiceError) {
+            try run { state, db in
+                let rows = state.rows[batch] ?? []
+                for place in places where rows.indices.contains(place) {
+                    try db.execute(
+                        sql: "UPDATE event SET settled = 1 WHERE seq = ? AND class >= 0", arguments: [rows[place]])
+                }
+            }
+        } catch {
+            // The batch is still in the database.
+        }
+    }
+
     /// Removes a batch. If its dead letters could not be written, the next process delivers the batch again.
     public func settle(_ batch: Batch.ID) throws(SluiceError) {
         try run { state, db in
             guard !state.unwritten.contains(batch) else { throw SluiceError(.inputOutput, "a dead letter is missing") }
             try db.execute(sql: "DELETE FROM event WHERE batch = ? AND class >= 0", arguments: [batch])
             try db.execute(sql: "UPDATE event SET batch = NULL WHERE batch = ?", arguments: [batch])
+            state.rows[batch] = nil
         }
     }
 

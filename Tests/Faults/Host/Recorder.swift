@@ -76,6 +76,14 @@ final class RecordingStore: Store {
     func replayDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int { try store.replayDeadLetters(ids) }
     func discardDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int { try store.discardDeadLetters(ids) }
 
+    func settle(_ places: [Int], of batch: Batch.ID) { store.settle(places, of: batch) }
+
+    func release(_ batch: Batch.ID, rest: [EventLine]) -> Bool {
+        guard store.release(batch, rest: rest) else { return false }
+        recorder.record("u \(batch)")
+        return true
+    }
+
     func settle(_ batch: Batch.ID) throws(SluiceError) {
         do throws(SluiceError) {
             try store.settle(batch)

@@ -34,7 +34,7 @@ package struct EventList {
     ) {
         do throws(FileProblem) {
             _ = try reader.readAll(of: path) { _, line in
-                if line.bytes.isEmpty { return }
+                if line.hasNothing { return }
                 do {
                     if let event = try event(line)?.event() { body(event) } else { encrypted += 1 }
                 } catch {

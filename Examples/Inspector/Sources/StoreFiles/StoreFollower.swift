@@ -129,7 +129,7 @@ package struct StoreFollower {
         var events = 0
         var flaws = 0
         let (end, _) = try reader.read(file, from: position.end) { line in
-            if line.bytes.isEmpty { return }
+            if line.hasNothing { return }
             do throws(Flaw) {
                 let stored = try StoredLine(line)
                 events += 1

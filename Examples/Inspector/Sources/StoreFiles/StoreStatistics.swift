@@ -117,7 +117,7 @@ package struct StoreStatistics {
     ) -> (end: Int, rest: Int)? {
         do throws(FileProblem) {
             return try reader.readAll(of: path) { _, line in
-                if line.bytes.isEmpty { return }
+                if line.hasNothing { return }
                 do throws(Flaw) {
                     try body(&self, line)
                 } catch {

@@ -9,6 +9,14 @@ package enum Flaw: String, Error {
     case noDeadLetter = "it is not a dead letter"
 }
 
+extension Line {
+    /// Whether it is an erased event, or one that was delivered while the rest of its batch was not. The latter has the key
+    /// `xrc` in place of `crc`.
+    var hasNothing: Bool {
+        bytes.isEmpty || !isCut && bytes.suffix(StoredLine.suffixLength).starts(with: #","xrc":""#.utf8)
+    }
+}
+
 /// A line of a file: an event or a dead letter, with `,"crc":"1a2b3c4d"` before its last brace.
 ///
 /// The checksum is the CRC-32C of the line without it, in eight hexadecimal digits in lower case.
@@ -16,7 +24,7 @@ package struct StoredLine {
     /// The line without its checksum and its last brace.
     let opening: ArraySlice<UInt8>
 
-    private static let suffixLength = 18
+    fileprivate static let suffixLength = 18
     private static let sealed = Array(#"{"sealed":""#.utf8)
 
     /// - Throws: The flaw of a damaged line.

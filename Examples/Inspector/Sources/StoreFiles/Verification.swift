@@ -58,7 +58,7 @@ package struct Verification {
         }
         do throws(FileProblem) {
             let read = try reader.readAll(of: path) { number, line in
-                if line.bytes.isEmpty { return }
+                if line.hasNothing { return }
                 do throws(Flaw) {
                     try check(line)
                     lines += 1
