@@ -265,9 +265,10 @@ final class LastingStore: Store {
         var sentence: String {
             switch self {
             case .none: ""
-            case .losesOne, .restartsNumbers, .losesInFlight, .losesReleased:
+            case .losesOne, .restartsNumbers, .losesInFlight:
                 "the events of an earlier process must be returned"
             case .returnsNewOnesFirst, .altersBytes: "events must be returned byte for byte"
+            case .losesReleased: "the backlog must contain the events of an earlier process"
             case .keepsSilent, .countsTwice: "must be reported as recovered, once each"
             case .keepsSettled, .keepsErased, .keepsPartlySettled: "events that were settled came back"
             case .forgetsPriorities: "critical ones first"
