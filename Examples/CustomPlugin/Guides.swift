@@ -269,7 +269,7 @@ enum Guides {
         }
         pipeline.track("Purchase", ["amount": 12.5])
         await pipeline.flush()  // Returns after the failure.
-        await time.waitForSleeper()  // The route backs off.
+        await time.waitForSleeper()  // The route pauses.
         time.advance(by: .seconds(300))  // No test needs to sleep.
         await transport.waitForSends(2)
         let names = try transport.accepted().map(\.name)

@@ -4,7 +4,7 @@ import PackageDescription
 // A package of its own, so that no host of Sluice ever resolves what the inspector needs.
 let package = Package(
     name: "Inspector",
-    platforms: [.macOS(.v14)],
+    platforms: [.macOS(.v15)],
     products: [.executable(name: "sluice", targets: ["Inspector"])],
     dependencies: [
         .package(name: "Sluice", path: "../.."),

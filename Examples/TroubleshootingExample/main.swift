@@ -63,15 +63,28 @@ await refused.flush()
 print(refused.ledger)
 
 check("5. Does the server reject this event?")
-let rejected = try Pipeline(onDiagnostic: { print($0) }) {
+/// Refuses one event, and accepts all others.
+struct PickyServer: HTTPClient {
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+        HTTPResponse(status: String(decoding: request.body, as: UTF8.self).contains("Purchase") ? 400 : 204)
+    }
+}
+// Only these two kinds, because the count of the others is random.
+let rejected = try Pipeline(onDiagnostic: { if [.searching, .rejected].contains($0.kind) { print($0) } }) {
     MemoryStore()
-    transport(400)
+    HTTPTransport(
+        to: "https://collector.example/events", format: .ndjson,
+        configuration: .init(gzip: false, client: PickyServer()))
 }
 rejected.track("Purchase")
-await rejected.flush()
+// Other events show that the server is well.
+for _ in 1...20 {
+    rejected.track("Search")
+    await rejected.flush()
+}
 print(rejected.ledger)
 for letter in try await rejected.deadLetters() { print("dead letter: \(try letter.event().name): \(letter.reason)") }
 
 precondition(filtered.ledger.dropped == [.consentPending: 1] && waiting.ledger.routes[0].delivered == 1)
-precondition(unreachable.ledger.routes[0].attempts.failed == 1 && refused.ledger.routes[0].attempts.held == 1)
+precondition(unreachable.ledger.routes[0].attempts.failed == 1 && refused.ledger.routes[0].attempts.failed == 1)
 precondition(rejected.ledger.routes[0].deadLetters == 1)

@@ -34,7 +34,7 @@ public protocol HTTPClient: Sendable {
     /// - Parameter request: The request, complete except for headers such as `Host`.
     /// - Returns: The response, with any status.
     /// - Throws: Any error if there was no complete response. Its text must not contain a URL, header or body.
-    ///   ``Sluice/SluiceError/Code/missingLibrary`` puts the route on hold.
+    ///   ``Sluice/SluiceError/Code/missingLibrary`` counts as a refusal: the route pauses.
     func send(_ request: HTTPRequest) async throws -> HTTPResponse
 }
 

@@ -56,7 +56,7 @@ extension HTTPFormat {
     /// let transport = HTTPTransport(to: "https://posthog.example", format: .postHogBatch(apiKey: secret))
     /// ```
     ///
-    /// While the project's quota is used up, PostHog drops events with status 200. The route then goes on hold instead.
+    /// While the project's quota is used up, PostHog drops events with status 200. This counts as a refusal, and the events are kept.
     /// It has the same parameters as ``postHog(apiKey:isHistoricalMigration:locatesUsers:)``.
     public static func postHogBatch(
         apiKey: String, isHistoricalMigration: Bool = false, locatesUsers: Bool? = nil

@@ -232,8 +232,8 @@ extension HTTPFormat {
     /// let transport = HTTPTransport(to: "https://splunk.example:8088", format: .splunk(token: secret, index: "app"))
     /// ```
     ///
-    /// The event is the stored line, with its time. A token with indexer acknowledgement isn't supported: the route goes
-    /// on hold.
+    /// The event is the stored line, with its time. A token with indexer acknowledgement isn't supported: it counts
+    /// as a refusal.
     ///
     /// - Parameters:
     ///   - token: The collector's token.

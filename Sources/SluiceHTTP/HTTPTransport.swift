@@ -73,7 +73,7 @@ public final class HTTPTransport: Transport {
     /// You can call this from any thread, before or after you build the pipeline.
     ///
     /// - Throws: ``Sluice/SluiceError/Code/missingLibrary`` if the system has no libcurl. Without this call, the route then
-    ///   goes on hold, a `.held` diagnostic says why, and the events wait.
+    ///   pauses, a `.paused` diagnostic says why, and the events wait.
     public func check() throws(SluiceError) { try client.check() }
 
     /// Validates the arguments, and reads the skew of the clocks that an earlier launch has learned.

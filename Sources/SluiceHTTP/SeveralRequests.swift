@@ -42,8 +42,8 @@ extension Verdicts {
     /// Merges the verdicts on a batch that was sent in several requests.
     ///
     /// If all requests failed in the same way, the result is one verdict for the whole batch, and the route pauses.
-    /// Otherwise each event gets the verdict of its request. Events to be retried are deferred, and so are events of a hold
-    /// beside acceptances: they don't block the others, and the route finds out later whether the hold is about one of them.
+    /// Otherwise each event gets the verdict of its request. The events of a request that failed have failed
+    /// together, and don't block the others.
     /// An event of several requests is accepted if all of them accept it, and is sent again if one of them has to be
     /// repeated.
     ///
@@ -69,17 +69,12 @@ extension Verdicts {
                     verdict.response ?? result.verdicts.response, verdict.status ?? result.verdicts.status)
             }
         }
-        if each.contains(where: \.isAccepted) { each = each.map(\.withoutHold) }
         return .each(each, status: status)
     }
 
     /// The verdicts on the `count` events of a request.
     private func list(of count: Int) -> [Verdict] {
         switch kind {
-        // In the whole batch, the route couldn't see that the event was alone.
-        case .all(let verdict) where count == 1 && verdict.kind == .split: [.rejected(reason: verdict.reason)]
-        case .all(let verdict) where count == 1 && verdict.kind == .tooLarge:
-            [.rejected(reason: "the event alone is too large for the receiver")]
         case .all(let verdict): Array(repeating: verdict, count: count)
         case .each(let verdicts) where verdicts.count == count: verdicts
         case .each: Array(repeating: .retry(), count: count)
@@ -88,10 +83,6 @@ extension Verdicts {
 }
 
 extension Verdict {
-    fileprivate var withoutHold: Verdict {
-        kind == .hold ? .retry(after: holdTime, reason: reason).saying(response, status) : self
-    }
-
     /// Which of two verdicts on one event counts: the higher one.
     fileprivate var rank: Int {
         switch kind {

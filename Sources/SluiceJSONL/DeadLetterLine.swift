@@ -1,7 +1,7 @@
 internal import Sluice
 
-/// The format of a dead letter: `{"id":…,"reason":…,"at":…,"refusals":…,"status":…,"response":…,"event":{…}}`. A number of zero
-/// refusals is left out, and so are an unknown status and response.
+/// The format of a dead letter: `{"id":…,"reason":…,"at":…,"status":…,"response":…,"event":{…}}`. An unknown status and response
+/// are left out.
 ///
 /// It is stored like an event: encrypted if events are, and with a checksum. Other keys are ignored.
 enum DeadLetterLine {
@@ -16,10 +16,6 @@ enum DeadLetterLine {
         writer.string(letter.reason)
         writer.raw(#","at":"#)
         writer.integer(letter.date.milliseconds)
-        if letter.refusalsInARow > 0 {
-            writer.raw(#","refusals":"#)
-            writer.integer(letter.refusalsInARow)
-        }
         if let status = letter.status {
             writer.raw(#","status":"#)
             writer.integer(status)
@@ -43,14 +39,11 @@ enum DeadLetterLine {
                 case .string(let digits) = header["id"], let id = DeadLetter.ID(digits, radix: 16),
                 case .string(let reason) = header["reason"], case .int(let date) = header["at"]
             else { return nil }
-            var refusals = 0
-            if case .int(let count) = header["refusals"] { refusals = Int(clamping: count) }
             var status: Int?
             if case .int(let number) = header["status"] { status = Int(clamping: number) }
             return DeadLetter(
                 id: id, line: EventLine(bytes: event, priority: priority(of: event)), reason: reason,
-                date: Timestamp(milliseconds: date), refusalsInARow: refusals, status: status,
-                response: header["response"]?.string)
+                date: Timestamp(milliseconds: date), status: status, response: header["response"]?.string)
         } catch {
             return nil
         }

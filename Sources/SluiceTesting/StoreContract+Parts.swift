@@ -1,6 +1,6 @@
 import Sluice
 
-/// The checks of events that are settled one by one, and of batches that are put back.
+/// The checks of events that are settled one by one, and of batches that are released.
 extension StoreCheck {
     private static let size = BatchSize(events: 10, bytes: .max)
 

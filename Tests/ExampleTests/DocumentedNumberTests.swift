@@ -31,7 +31,6 @@ struct DocumentedNumberTests {
             ("`batch`", Self.size), ("`flushCount`", { "\($0.flushCount)" }),
             ("`flushInterval`", { Self.text($0.flushInterval) }),
             ("`criticalInterval`", { Self.text($0.criticalInterval) }),
-            ("`holdInterval`", { Self.text($0.holdInterval) }),
             ("`sendsOverMeteredNetworks`", { "\($0.sendsOverMeteredNetworks)" }),
         ]
         for (name, value) in expected {
@@ -61,26 +60,6 @@ struct DocumentedNumberTests {
         }
         let formats = try Repository.text("Docs/WireFormats.md").replacing("\n", with: " ")
         #expect(formats.contains("the policy's batch of \(policy.batch.events) events"))
-    }
-
-    @Test("the picture of waits shows the ranges of the standard policy")
-    func waits() throws {
-        let picture = try Repository.text("Docs/Images/Waits.svg")
-        func number(_ value: Double) -> String {
-            value == value.rounded() ? "\(Int(value))" : "\((value * 10).rounded() / 10)"
-        }
-        func range(_ low: Double, _ high: Double, _ unit: String) -> String {
-            ">\(number(low)) to \(number(high)) \(unit)<"
-        }
-        let policy = DeliveryPolicy.standard
-        for spent in 0..<10 {
-            let longest = min(policy.maximumBackOff, policy.backOff * (1 << spent)) / .seconds(1)
-            #expect(picture.contains(range(longest / 10, longest, "s")))
-        }
-        for holds in 0..<5 {
-            let longest = policy.holdInterval * min(1 << holds, 12) / .seconds(60)
-            #expect(picture.contains(range(longest / 2, longest, "min")))
-        }
     }
 
     @Test("the timeouts of HTTPTransport are the documented ones")

@@ -61,7 +61,6 @@ extension Books {
                 guard let serial = Books.serial(line.bytes) else { continue }
                 switch verdicts.verdict(at: index).kind {
                 case .accepted, .duplicate: state.records[serial]?.acceptedIn = life
-                case .retry where verdicts.status == nil: break
                 // Others of its batch may have to wait for another event to show whose fault it is.
                 case .split, .tooLarge, .rejected, .unsendable, .hold, .retry:
                     state.delayed.formUnion(state.handedOut[life]?[batch.id]?.serials ?? [])

@@ -23,7 +23,7 @@ struct ErasureTests {
 
     /// Rejects the first batch.
     private func rejecting() -> ScriptedTransport {
-        ScriptedTransport([.answer(.all(.rejected(reason: "no")))])
+        ScriptedTransport([.answer(.all(.unsendable(reason: "no")))])
     }
 
     @Test("waiting events, dead letters and states are removed and counted, and the answer of the user stays")
@@ -129,7 +129,7 @@ struct ErasureTests {
         await transport.waitForSends(1)
         async let erasure = pipeline.eraseEverything()
         pipeline.track("Later")
-        transport.release(.all(.rejected(reason: "no")))
+        transport.release(.all(.unsendable(reason: "no")))
         let report = await erasure
         _ = await flush
         #expect(report.isComplete && report.deadLetters == 1)

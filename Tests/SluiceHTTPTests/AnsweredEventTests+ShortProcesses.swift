@@ -9,30 +9,42 @@ import Testing
 
 /// Processes that end, or are suspended, before they can find out which event is the reason of an answer.
 extension AnsweredEventTests {
-    /// `isAnswered`: the first request is answered before the shutdown begins.
+    /// Runs a process with the default waits, which tracks events and shuts down within five seconds.
+    private func live(
+        _ store: any Store, _ client: Gateway, _ time: RunningTime, inFlight: Int = 1, batch: Int? = nil,
+        isAnswered: Bool = false, _ events: (Pipeline) -> Void
+    ) async throws {
+        let policy = DeliveryPolicy(
+            batch: batch.map { BatchSize(events: $0, bytes: 262_144) }, maximumBatchesInFlight: inFlight)
+        let pipeline = try Pipeline(
+            delivery: policy, isDeliveryPaused: true, environment: .seeded(time, UInt64(client.requests))
+        ) {
+            store
+            HTTPTransport(to: "https://host/", format: .ndjson, configuration: .init(gzip: false, client: client))
+        }
+        events(pipeline)
+        pipeline.resumeDelivery()
+        // The first request is answered before the shutdown begins.
+        if isAnswered { await pipeline.flush() }
+        #expect(await time.shutDown(pipeline, within: .seconds(5)).isBalanced)
+    }
+
     @Test(
         "processes that only track and shut down deliver everything between bad events",
         arguments: [403, 302, 500, 502], [false, true])
     func shortLivedProcesses(status: Int, isAnswered: Bool) async throws {
-        let directory = try TemporaryDirectory()
+        let (directory, time) = (try TemporaryDirectory(), RunningTime())
         let client = Gateway(.status(status))
-        // The system's time, because a status of 5xx causes back-offs.
-        let policy = DeliveryPolicy(backOff: .milliseconds(1), maximumBackOff: .milliseconds(2))
-        let random = Locked(SeededRandom(seed: 1))
         for launch in 0..<12 {
-            let pipeline = try Pipeline(
-                delivery: policy, environment: PipelineEnvironment(random: { random.withLock { $0.next() } })
-            ) {
-                JSONLStore(at: directory.path)
-                HTTPTransport(to: "https://host/", format: .ndjson, configuration: .init(gzip: false, client: client))
+            try await live(
+                JSONLStore(at: directory.path), client, time, isAnswered: isAnswered
+            ) { pipeline in
+                let good = Array(launch * 20 + 1...launch * 20 + 20)
+                track(launch < 2 ? [-1] + good + [-2] : good, pipeline)
             }
-            track([-1] + Array(launch * 20 + 1...launch * 20 + 20) + [-2], pipeline)
-            if isAnswered { await pipeline.flush() }
-            #expect(await pipeline.shutdown(timeout: .seconds(30)).isBalanced)
         }
-        // The last probe of a process meets a bad event in one of ten launches. Then a later process delivers.
-        #expect(Set(client.accepted).isSuperset(of: 1...100))
-        #expect(client.requests <= 12 * 48, "\(client.requests) requests")
+        #expect(client.accepted.sorted() == Array(1...240))
+        #expect(client.requests <= 12 * 30, "\(client.requests) requests")
     }
 
     /// The first batch of each process has nothing but them.
@@ -40,59 +52,48 @@ extension AnsweredEventTests {
         "critical events that the receiver dislikes don't keep short-lived processes from sending the others",
         arguments: [403, 302, 500])
     func badCriticalEventsBlockNoOthers(status: Int) async throws {
-        let directory = try TemporaryDirectory()
+        let (directory, time) = (try TemporaryDirectory(), RunningTime())
         let client = Gateway(.status(status))
-        let policy = DeliveryPolicy(backOff: .milliseconds(1), maximumBackOff: .milliseconds(2))
         for launch in 0..<24 {
-            let pipeline = try Pipeline(delivery: policy) {
-                JSONLStore(at: directory.path)
-                HTTPTransport(to: "https://host/", format: .ndjson, configuration: .init(gzip: false, client: client))
+            try await live(JSONLStore(at: directory.path), client, time) { pipeline in
+                pipeline.track("poison", priority: .critical)
+                track(Array(launch * 20 + 1...launch * 20 + 20), pipeline)
             }
-            pipeline.track("poison", priority: .critical)
-            track(Array(launch * 20 + 1...launch * 20 + 20), pipeline)
-            // Shorter than a hold.
-            #expect(await pipeline.shutdown(timeout: .seconds(30)).isBalanced)
         }
-        // About every second process sends the others.
-        #expect(Set(client.accepted).isSuperset(of: 1...100))
+        #expect(Set(client.accepted).isSuperset(of: 1...460))
     }
 
     @Test(
         "bad events in front of each batch don't keep all of a tool's runs from sending",
         arguments: [(inFlight: 1, hasCritical: true), (2, false), (2, true)])
     func badEventsInFrontOfEachBatch(inFlight: Int, hasCritical: Bool) async throws {
+        let time = RunningTime()
         let client = Gateway(.status(403))
-        let policy = DeliveryPolicy(batch: BatchSize(events: 20, bytes: .max), maximumBatchesInFlight: inFlight)
         for _ in 0..<12 {
-            let pipeline = try Pipeline(delivery: policy) {
-                // It hands out no more than it is asked for.
-                MemoryStore()
-                HTTPTransport(to: "https://host/", format: .ndjson, configuration: .init(gzip: false, client: client))
+            // It hands out no more than it is asked for.
+            try await live(MemoryStore(), client, time, inFlight: inFlight, batch: 20) { pipeline in
+                if hasCritical { pipeline.track("poison", priority: .critical) }
+                for _ in 0..<2 { track(Array(repeating: -1, count: 5) + Array(1...15), pipeline) }
             }
-            if hasCritical { pipeline.track("poison", priority: .critical) }
-            for _ in 0..<2 { track(Array(repeating: -1, count: 5) + Array(1...15), pipeline) }
-            #expect(await pipeline.shutdown(timeout: .seconds(30)).isBalanced)
         }
         #expect(Set(client.accepted) == Set(1...15))
     }
 
-    /// One event alone is sent twice, and then counts as the possible reason.
     @Test(
         "a short outage during a shutdown keeps no event back, however few there are",
         arguments: [(critical: 0, failures: 1), (2, 1), (2, 3)])
     func shortOutageDuringShutdown(critical: Int, failures: Int) async throws {
-        let policy = DeliveryPolicy(backOff: .milliseconds(1), maximumBackOff: .milliseconds(2))
-        // Half of the shutdowns continue with another batch.
-        for _ in 0..<20 {
+        let time = RunningTime()
+        for seed in 0..<20 as Range<UInt64> {
             let outage = Verdicts.all(.retry(after: nil), status: 503)
             let transport = ScriptedTransport(Array(repeating: .answer(outage), count: failures))
-            let pipeline = try Pipeline(delivery: policy) {
+            let pipeline = try Pipeline(environment: .seeded(time, seed)) {
                 MemoryStore()
                 transport
             }
             for _ in 0..<critical { pipeline.track("Critical", priority: .critical) }
             pipeline.track("Normal")
-            #expect(await pipeline.shutdown(timeout: .seconds(600)).routes[0].delivered == critical + 1)
+            #expect(await time.shutDown(pipeline, within: .seconds(20)).routes[0].delivered == critical + 1)
         }
     }
 
@@ -104,11 +105,8 @@ extension AnsweredEventTests {
         let time = VirtualTime()
         let directory = try TemporaryDirectory()
         let client = Gateway(.status(status))
-        let random = Locked(SeededRandom(seed: 1))
         for launch in 0..<12 {
-            let pipeline = try Pipeline(
-                environment: PipelineEnvironment(time: time, random: { random.withLock { $0.next() } })
-            ) {
+            let pipeline = try Pipeline(environment: .seeded(time, UInt64(client.requests))) {
                 JSONLStore(at: directory.path)
                 HTTPTransport(to: "https://host/", format: .ndjson, configuration: .init(gzip: false, client: client))
             }

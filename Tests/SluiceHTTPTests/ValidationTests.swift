@@ -96,7 +96,7 @@ struct ValidationTests {
         }
         pipeline.track("Event")
         await pipeline.flush()
-        #expect(told.withLock(\.self).map(\.kind) == [.held])
+        #expect(told.withLock(\.self).map(\.kind) == [.paused])
         #expect(told.withLock(\.self).map(\.severity) == [.error])
         #expect(pipeline.ledger.routes[0].waiting == 1 && client.requests.withLock(\.isEmpty))
         await pipeline.shutdown(timeout: .zero)

@@ -43,16 +43,15 @@ struct DeadLetterTests {
 
     // MARK: Keeping
 
-    @Test("a rejected event becomes a line with the reason, the date, the refusals and the event")
+    @Test("a rejected event becomes a line with the reason, the date and the event")
     func rejectedEventBecomesLine() throws {
         let store = try opened()
         let line = EventLine.canonical(0, .critical)
         try store.append(line)
         try store.append(.canonical(1))
         while let batch = try store.nextBatch() {
-            let refusals = batch.events[0] == line ? 3 : 0
             store.store.reject(
-                batch.events.map { DeadLetter(line: $0, reason: "a \"b\"\n", date: .sample, refusalsInARow: refusals) },
+                batch.events.map { DeadLetter(line: $0, reason: "a \"b\"\n", date: .sample) },
                 in: batch.id)
             #expect(store.store.backlog.events > 0)
             try store.settle(batch)
@@ -62,13 +61,12 @@ struct DeadLetterTests {
         #expect(
             try lines().map { $0.dropLast(LineFormat.overhead) }
                 == [
-                    starts[0] + #""refusals":3,"event":\#(line.text)"#,
+                    starts[0] + #""event":\#(line.text)"#,
                     starts[1] + #""event":\#(EventLine.canonical(1).text)"#,
                 ].map { $0[...] })
         #expect(try lines().allSatisfy { $0.dropLast(10).hasSuffix(#","crc":""#) })
         #expect(letters.map(\.line) == [line, .canonical(1)])
         #expect(letters.map(\.reason) == ["a \"b\"\n", "a \"b\"\n"])
-        #expect(letters.map(\.refusalsInARow) == [3, 0])
         #expect(letters.allSatisfy { $0.date == .sample })
         #expect(try letters.map { try $0.event().priority } == [.critical, .normal])
         #expect(store.store.backlog == Backlog(events: 0, bytes: 0, deadLetters: 2))

@@ -48,11 +48,11 @@ struct StatusTests {
         // The back-off is a tenth of 1 s, and comes on top of the minute.
         #expect(
             try status()
-                == #"{"route":"main","state":"throttled","at":1767225600000,"nextAttempt":1767225660100,"#
+                == #"{"route":"main","state":"pausing","at":1767225600000,"nextAttempt":1767225660100,"#
                 + #""lastStatus":503,"lastFailure":"the server is busy"}"#)
         time.advance(by: .seconds(61))
         await pipeline.flush()
-        while try status()?.contains("throttled") == true { await Task.yield() }
+        while try status()?.contains("pausing") == true { await Task.yield() }
         #expect(try status() == #"{"route":"main","state":"ready","at":1767225661000,"lastStatus":503}"#)
         await pipeline.shutdown()
         #expect(try directory.files() == [])
@@ -82,7 +82,7 @@ struct StatusTests {
     func isRemovedByNextProcess() throws {
         let store = try opened()
         try store.append(EventLine(1))
-        store.store.keep(status(.held))
+        store.store.keep(status(.pausing))
         let name = try #require(try statusFiles().first)
         store.store.close()
         #expect(try statusFiles() == [])
@@ -91,7 +91,7 @@ struct StatusTests {
         let next = try opened()
         #expect(try statusFiles() == [] && next.notes == [])
         #expect(try next.drain() == texts([1]))
-        next.store.keep(status(.held))
+        next.store.keep(status(.pausing))
         next.store.close()
         #expect(try directory.files() == [] && SystemFileSystem().list(directory.path) == [])
     }
@@ -101,12 +101,12 @@ struct StatusTests {
         let store = try opened()
         try store.append(EventLine(1))
         files.fail(operation, with: .noSpace)
-        store.store.keep(status(.held))
+        store.store.keep(status(.pausing))
         files.heal()
         #expect(try statusFiles() == [] && store.notes == [])
         store.store.keep(status(.paused))
         files.fail(operation, with: .noSpace)
-        store.store.keep(status(.held))
+        store.store.keep(status(.pausing))
         files.heal()
         // No status is better than an old one.
         #expect(try statusFiles() == [])
@@ -118,10 +118,10 @@ struct StatusTests {
     func boundsReason() throws {
         let store = try opened()
         try store.append(EventLine(1))
-        store.store.keep(status(.held, failure: String(repeating: "x", count: 1_000_000)))
+        store.store.keep(status(.pausing, failure: String(repeating: "x", count: 1_000_000)))
         #expect(try #require(try status()).utf8.count < 1_100)
         store.store.close()
-        store.store.keep(status(.held))
+        store.store.keep(status(.pausing))
         #expect(try statusFiles() == [])
     }
 
@@ -130,9 +130,9 @@ struct StatusTests {
         let store = try TestedStore.opened(
             JSONLStore(at: directory.path, encryption: .toy(7), files: files), in: time.environment)
         try store.append(EventLine(1))
-        store.store.keep(status(.held, failure: "the account of alice is closed"))
+        store.store.keep(status(.pausing, failure: "the account of alice is closed"))
         let text = try #require(try status())
-        #expect(text.contains("held") && !text.contains("alice"))
+        #expect(text.contains("pausing") && !text.contains("alice"))
         store.store.close()
     }
 }

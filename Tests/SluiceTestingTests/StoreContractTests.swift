@@ -159,8 +159,7 @@ final class BrokenStore: Store {
             guard defect == .losesReason || defect == .losesResponse else { return letter }
             return DeadLetter(
                 line: letter.line, reason: defect == .losesReason ? "" : letter.reason, date: letter.date,
-                refusalsInARow: letter.refusalsInARow, status: letter.status,
-                response: defect == .losesResponse ? nil : letter.response)
+                status: letter.status, response: defect == .losesResponse ? nil : letter.response)
         }
         base.reject(kept, in: batch)
     }

@@ -5,7 +5,7 @@
 enum SQL {
     static let schema = """
         CREATE TABLE IF NOT EXISTS event (
-            seq INTEGER PRIMARY KEY AUTOINCREMENT, class INT, line BLOB, batch INT, reason TEXT, date INT, refusals INT,
+            seq INTEGER PRIMARY KEY AUTOINCREMENT, class INT, line BLOB, batch INT, reason TEXT, date INT,
             status INT, response TEXT, settled INT,
             size INT AS (length(line)), waits INT AS (class >= 0 OR batch IS NOT NULL), dead INT AS (class < 0));
         CREATE INDEX IF NOT EXISTS event_class ON event (batch, class, seq);
@@ -25,7 +25,7 @@ enum SQL {
         """
 
     static let reject = """
-        UPDATE event SET class = class - 2, reason = ?, date = ?, refusals = ?, status = ?, response = ? WHERE seq = (
+        UPDATE event SET class = class - 2, reason = ?, date = ?, status = ?, response = ? WHERE seq = (
             SELECT min(seq) FROM event WHERE batch = ? AND class >= 0 AND settled IS NULL AND line = ?)
         """
 

@@ -112,7 +112,7 @@ public final class SQLiteStore: Store {
             try run { _, db in
                 for letter in letters {
                     let values: StatementArguments = [
-                        letter.reason, letter.date.milliseconds, letter.refusalsInARow, letter.status, letter.response,
+                        letter.reason, letter.date.milliseconds, letter.status, letter.response,
                     ]
                     try db.execute(sql: SQL.reject, arguments: values + [batch, Data(letter.line.bytes)])
                 }
@@ -156,8 +156,7 @@ public final class SQLiteStore: Store {
             try Row.fetchAll(db, sql: "SELECT * FROM event WHERE class < 0 ORDER BY date, seq").map { row in
                 DeadLetter(
                     id: UInt64(bitPattern: row["seq"]), line: EventLine(row), reason: row["reason"],
-                    date: Timestamp(milliseconds: row["date"]), refusalsInARow: row["refusals"],
-                    status: row["status"], response: row["response"])
+                    date: Timestamp(milliseconds: row["date"]), status: row["status"], response: row["response"])
             }
         }
     }

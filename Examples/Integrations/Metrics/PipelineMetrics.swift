@@ -99,7 +99,6 @@ public final class PipelineMetrics: Service, CustomStringConvertible {
         count("replayed", route.replayed, dimensions, &instruments)
         count("sends", route.attempts.total, dimensions, &instruments)
         count("sends.failed", route.attempts.failed, dimensions, &instruments)
-        count("sends.held", route.attempts.held, dimensions, &instruments)
         for (reason, count) in route.dropped {
             self.count("dropped", count, ["route": route.name, "reason": reason.rawValue], &instruments)
         }
@@ -108,6 +107,7 @@ public final class PipelineMetrics: Service, CustomStringConvertible {
             self.count("dead_letters.dropped", count, dimensions, &instruments)
         }
         show("waiting", route.waiting, dimensions, &instruments)
+        show("set_aside", route.setAside, dimensions, &instruments)
         show("unread_bytes", route.unreadBytes, dimensions, &instruments)
         show("held", route.held, dimensions, &instruments)
         show("dead_letters", route.deadLetters, dimensions, &instruments)

@@ -17,16 +17,6 @@ public struct DeadLetter: Sendable, Identifiable {
     public let reason: String
     /// When the event was rejected, by the wall clock of this system.
     public let date: Timestamp
-    /// The event's place in a row of refusals: 1 for the first event that the receiver refused since it last accepted
-    /// one. Zero if the receiver accepted another event of the same response, or if the event was never sent.
-    ///
-    /// A long row means that the receiver is at fault. Stores keep the number: when the receiver has recovered, the
-    /// route puts the events of long rows back.
-    ///
-    /// ```swift
-    /// let outages = try await pipeline.deadLetters().filter { $0.refusalsInARow >= 20 }
-    /// ```
-    public let refusalsInARow: Int
     /// The status of the receiver's response, such as 400 of HTTP. Nil if the event was never sent, or if the transport
     /// has no status.
     public let status: Int?
@@ -53,11 +43,10 @@ public struct DeadLetter: Sendable, Identifiable {
     ///   - line: See ``line``.
     ///   - reason: See ``reason``.
     ///   - date: See ``date``.
-    ///   - refusalsInARow: See ``refusalsInARow``.
     ///   - status: See ``status``.
     ///   - response: The receiver's words, which are cut and cleaned.
     public init(
-        id: ID = 0, line: EventLine, reason: String, date: Timestamp, refusalsInARow: Int = 0, status: Int? = nil,
+        id: ID = 0, line: EventLine, reason: String, date: Timestamp, status: Int? = nil,
         response: String? = nil
     ) {
         self.id = id
@@ -66,7 +55,6 @@ public struct DeadLetter: Sendable, Identifiable {
         self.line = line
         self.reason = reason
         self.date = date
-        self.refusalsInARow = refusalsInARow
     }
 
     /// The same letter with the id that a store assigns, and with at most 1,024 characters of its reason.
@@ -77,8 +65,7 @@ public struct DeadLetter: Sendable, Identifiable {
     /// ```
     public func with(id: ID) -> DeadLetter {
         DeadLetter(
-            id: id, line: line, reason: String(reason.prefix(1_024)), date: date, refusalsInARow: refusalsInARow,
-            status: status, response: response)
+            id: id, line: line, reason: String(reason.prefix(1_024)), date: date, status: status, response: response)
     }
 
     /// Decodes the event.

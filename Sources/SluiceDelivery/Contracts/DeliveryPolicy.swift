@@ -19,7 +19,8 @@ public struct DeliveryPolicy: Sendable, Hashable {
     ///
     /// With a slow connection and one batch in flight, a backlog drains up to five times as fast with five times as many
     /// events in a request. The order is the same, and a request needs no more memory, because the limit of bytes is the same.
-    /// If two such requests in a row have no response, or the receiver finds one too large, smaller ones follow for a while.
+    /// If two such requests have no response or the receiver finds one too large, and it accepts smaller ones, these follow
+    /// for a while.
     ///
     /// ```swift
     /// var policy = DeliveryPolicy(batch: BatchSize(events: 20, bytes: 65_536))
@@ -41,24 +42,24 @@ public struct DeliveryPolicy: Sendable, Hashable {
     public var flushIntervals: ClosedRange<Duration>
     /// The longest time that a critical event waits: 3 s by default, zero to a year.
     public var criticalInterval: Duration
-    /// The back-off after a failure is drawn from 10 % to 100 % of min(``maximumBackOff``, `backOff` × 2ⁿ). Here n is the
-    /// number of spent retries: a failure spends one of ten, and a success earns one back. 1 s by default, 1 ms to a year.
+    /// The shortest pause after two failures in a row: 1 s by default, 1 ms to a year.
+    ///
+    /// The pause is drawn from 10 % to 100 % of min(``maximumBackOff``, `backOff` × 1.3ⁿ). A pause raises n by 1, and an
+    /// acceptance lowers it by 4. After a refusal, such as 401 or 404, the pause is drawn from 50 % to 100 %, and grows to
+    /// 16 × ``maximumBackOff`` while the receiver accepts nothing: only you can mend a wrong key.
     public var backOff: Duration
-    /// The longest back-off: 300 s by default, ``backOff`` to a year.
+    /// The longest pause: 300 s by default, ``backOff`` to a year.
     public var maximumBackOff: Duration
-    /// The back-offs after the first, second, … failure, in place of the doubling ones. Empty by default. Each back-off
-    /// is drawn from its range. All further failures use the last range.
+    /// The ranges from which the first, second, … pause is drawn, in place of the growing ones. Empty by default. All
+    /// further pauses use the last range.
     ///
     /// ```swift
     /// let patient = DeliveryPolicy(backOffSteps: [.seconds(5) ... .seconds(10), .seconds(60) ... .seconds(90)])
     /// ```
     public var backOffSteps: [ClosedRange<Duration>]
-    /// How long a route on hold waits before its first probe, drawn from half to all of it: 300 s by default, 1 s to a
-    /// year. It doubles with every failed probe, until it is twelve times as long.
-    public var holdInterval: Duration
     /// The number of batches in flight: 1 by default, which keeps the order of events, and 3 at most. With more than one,
-    /// batches can overtake each other. After three failures, the route sends one batch at a time until the receiver
-    /// accepts events.
+    /// batches can overtake each other. While the receiver fails or events are set aside, the route sends one request at a
+    /// time.
     ///
     /// ```swift
     /// let fast = DeliveryPolicy(maximumBatchesInFlight: 3)
@@ -68,7 +69,7 @@ public struct DeliveryPolicy: Sendable, Hashable {
     /// default. Otherwise events wait for another network, and a flush returns without sending.
     ///
     /// If this is false, nothing is sent before the first report about the network. `AppSignals` makes reports; on other
-    /// platforms, call `Pipeline.signal(_:)`. Without a report, a diagnostic of the kind ``Diagnostic/Kind/held`` says so:
+    /// platforms, call `Pipeline.signal(_:)`. Without a report, a diagnostic of the kind ``Diagnostic/Kind/paused`` says so:
     /// when events have waited for 10 s, at a flush, or at the shutdown.
     ///
     /// ```swift
@@ -86,7 +87,6 @@ public struct DeliveryPolicy: Sendable, Hashable {
         backOff: Duration = .seconds(1),
         maximumBackOff: Duration = .seconds(300),
         backOffSteps: [ClosedRange<Duration>] = [],
-        holdInterval: Duration = .seconds(300),
         maximumBatchesInFlight: Int = 1,
         sendsOverMeteredNetworks: Bool = true
     ) {
@@ -99,7 +99,6 @@ public struct DeliveryPolicy: Sendable, Hashable {
         self.backOff = backOff
         self.maximumBackOff = maximumBackOff
         self.backOffSteps = backOffSteps
-        self.holdInterval = holdInterval
         self.maximumBatchesInFlight = maximumBatchesInFlight
         self.sendsOverMeteredNetworks = sendsOverMeteredNetworks
     }
@@ -146,9 +145,6 @@ public struct DeliveryPolicy: Sendable, Hashable {
                 step.lowerBound >= .zero && step.upperBound <= Self.longest,
                 "each of backOffSteps must lie in \(year), not \(step)")
         }
-        try require(
-            year.contains(holdInterval) && holdInterval >= .seconds(1),
-            "holdInterval must be 1 s to a year, not \(holdInterval)")
         try require(
             (1...3).contains(maximumBatchesInFlight),
             "maximumBatchesInFlight must be 1, 2 or 3, not \(maximumBatchesInFlight)")

@@ -28,16 +28,17 @@ public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
 
         /// Events were lost.
         public static let dropped = Kind(rawValue: "dropped")
-        /// A send attempt failed and will be repeated.
+        /// The receiver fails: it doesn't answer, or is in trouble. Delivery pauses, and goes on by itself.
         public static let retrying = Kind(rawValue: "retrying")
-        /// The receiver refused a request because of its size or of some of its events. Smaller parts follow.
-        public static let splitting = Kind(rawValue: "splitting")
-        /// Delivery is on hold: until a probe succeeds, or until the network is known if the policy excludes metered ones.
-        public static let held = Kind(rawValue: "held")
+        /// Delivery pauses for a reason that may need your help: the receiver refuses everything, as with a wrong key or
+        /// URL, or the network is unknown and the policy excludes metered ones.
+        public static let paused = Kind(rawValue: "paused")
+        /// The receiver accepts some events and not others. The events at fault are searched for.
+        public static let searching = Kind(rawValue: "searching")
+        /// Delivery works after ``retrying`` or ``paused``.
+        public static let resumed = Kind(rawValue: "resumed")
         /// Events became dead letters.
         public static let rejected = Kind(rawValue: "rejected")
-        /// Dead letters were put back, because the receiver has recovered.
-        public static let replayed = Kind(rawValue: "replayed")
         /// A store failed.
         public static let store = Kind(rawValue: "store")
         /// A plugin failed.
@@ -84,8 +85,8 @@ public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
     /// How urgent the message is. It follows from the kind: kinds of your own are errors.
     public var severity: Severity {
         switch kind {
-        case .replayed, .note: .info
-        case .retrying, .splitting: .warning
+        case .resumed, .note: .info
+        case .retrying, .searching: .warning
         default: .error
         }
     }

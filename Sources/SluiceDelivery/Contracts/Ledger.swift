@@ -59,6 +59,10 @@ public struct RouteLedger: Sendable, Hashable {
     public package(set) var inserted = 0
     /// Events that a processor of the route holds.
     public package(set) var held = 0
+    /// Events that wait while others go: they are blamed, failed alone, or the receiver has named a time for them. They are
+    /// part of ``waiting``, and are tried until they are accepted, become dead letters, or are older than the store keeps
+    /// them.
+    public package(set) var setAside = 0
     /// Events of earlier processes that the store found.
     public package(set) var recovered = 0
     /// Events that the receiver has, including ``duplicates``.
@@ -67,7 +71,7 @@ public struct RouteLedger: Sendable, Hashable {
     public package(set) var duplicates = 0
     /// Events that became dead letters in this process.
     public package(set) var rejected = 0
-    /// Dead letters that were turned back into waiting events, by the host or after the receiver recovered.
+    /// Dead letters that the host has turned back into waiting events.
     public package(set) var replayed = 0
     /// Dead letters in the store, of this process and of earlier ones. The route asks the store when an event is rejected,
     /// when dead letters are replayed or discarded, and at the shutdown.
@@ -100,28 +104,21 @@ extension RouteLedger {
     /// if let failure = ledger[route: "main"]?.attempts.lastFailure { log(failure) }
     /// ```
     public struct Attempts: Sendable, Hashable {
-        /// Calls of ``Transport/send(_:)`` that have returned.
+        /// Calls of ``Transport/send(_:)`` that have returned. A call that is cancelled before a suspension doesn't count.
         public package(set) var total = 0
-        /// Attempts that failed, or whose receiver takes nothing at present. An attempt whose batch is sent on in parts
-        /// has not failed.
+        /// Attempts that the receiver answered in any other way than with an acceptance, or did not answer.
         public package(set) var failed = 0
-        /// The ``failed`` attempts that put the route on hold.
-        public package(set) var held = 0
-        /// Attempts that the receiver answered by refusing the request because of its size or of some of its events.
-        public package(set) var split = 0
         /// Why the last attempt failed; nil after an attempt that did not fail.
         public package(set) var lastFailure: String?
         /// The status of the receiver's last response, such as 503 of HTTP. Nil before the first response, or if the
         /// transport has no status.
         public package(set) var lastStatus: Int?
 
-        mutating func record(_ result: SendResult) {
+        mutating func record(_ answer: Answer) {
             total += 1
-            if result.effect != .progress { failed += 1 }
-            if result.effect == .hold { held += 1 }
-            if result.splitReason != nil { split += 1 }
-            lastFailure = result.reason
-            lastStatus = result.status ?? lastStatus
+            if answer.failure != nil { failed += 1 }
+            lastFailure = answer.failure?.reason
+            lastStatus = answer.status ?? lastStatus
         }
     }
 }
@@ -146,7 +143,7 @@ extension RouteLedger: CustomStringConvertible {
     /// The name, ``delivered``, ``waiting``, all other counts that aren't zero, and the last failure, in one line.
     public var description: String {
         "\(name): \(delivered) delivered, \(waiting) waiting"
-            + text(unreadBytes, "bytes unread") + text(rejected, "rejected")
+            + text(setAside, "set aside") + text(unreadBytes, "bytes unread") + text(rejected, "rejected")
             + text(held, "held") + text(dropped, "dropped") + text(recovered, "recovered") + text(inserted, "inserted")
             + text(duplicates, "duplicates") + text(replayed, "replayed")
             + text(deadLetters, deadLetters == 1 ? "dead letter" : "dead letters")

@@ -1,15 +1,11 @@
-/// What a route does now, in short: it answers "why doesn't anything arrive?". It has no contents of events and no
+/// The current state of a route, in short: it answers "why doesn't anything arrive?". It has no contents of events and no
 /// credentials.
 package struct RouteStatus: Sendable, Hashable {
     package enum State: String, Sendable {
         /// Events are sent as the policy says.
         case ready
-        /// The last attempt failed, and is repeated.
-        case retrying
-        /// The receiver has named the time of the next attempt.
-        case throttled
-        /// The receiver takes nothing. Probes find out when it does.
-        case held
+        /// The last attempt failed. The next one is made when the pause ends.
+        case pausing
         /// The host has paused the route.
         case paused
         /// There is no network that the policy allows.

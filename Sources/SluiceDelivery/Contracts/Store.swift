@@ -290,8 +290,7 @@ public struct Batch: Sendable, Identifiable {
     public let id: ID
     /// At least one event, in the order in which they were tracked.
     public let events: [EventLine]
-    /// How often these events were sent before without a result, since the store handed them out. The route counts; a
-    /// store leaves it at 0.
+    /// Failed attempts since the receiver last accepted an event of the batch. The route counts; a store leaves it at 0.
     public let retryCount: Int
 
     /// Creates a batch, in a store of your own or in a test.

@@ -50,7 +50,7 @@ public struct Verdict: Sendable, Hashable {
     /// The receiver already had the event.
     public static let duplicate = Verdict(.duplicate)
 
-    /// Send the event once more, not before `after` if you pass it, and otherwise after the route's back-off.
+    /// Send the event once more, not before `after` if you pass it, and otherwise after a pause.
     ///
     /// ```swift
     /// let busy = Verdict.retry(after: .seconds(30), reason: "HTTP 503")
@@ -59,26 +59,25 @@ public struct Verdict: Sendable, Hashable {
         Verdict(.retry(after: after), reason)
     }
 
-    /// The receiver refused this event for good. It becomes a dead letter immediately.
+    /// The receiver refused this event for good. It becomes a dead letter immediately, unless all events of the request are
+    /// rejected: then each of them has failed.
     public static func rejected(reason: String) -> Verdict { Verdict(.rejected, reason) }
 
     /// The transport can't send this event: it is too large for the wire format, or unreadable. It becomes a dead letter
-    /// without counting as a refusal by the receiver.
+    /// without a request, and says nothing about the receiver.
     public static func unsendable(reason: String) -> Verdict { Verdict(.unsendable, reason) }
 
-    /// The request has too many bytes or events. The batch is sent in smaller parts. An event that is too large on its own
-    /// becomes a dead letter.
+    /// The request has too many bytes or events. Smaller parts follow. Without a status, the limit is the transport's own,
+    /// and an event that is too large alone becomes a dead letter.
     public static func tooLarge(reason: String = "the request is too large for the receiver") -> Verdict {
         Verdict(.tooLarge, reason)
     }
 
-    /// The receiver refused the request because of at least one of its events. The batch is sent in smaller parts to find
-    /// it. An event that is refused on its own becomes a dead letter.
+    /// The receiver refused the request, probably because of an event that it didn't name. The route finds out which one.
     public static func split(reason: String) -> Verdict { Verdict(.split, reason) }
 
-    /// The receiver takes nothing at present, probably for a reason that isn't in the events, such as a wrong key. All
-    /// events are kept, and the route probes now and then, not before `after` if you pass it. If the receiver accepts
-    /// the other events, an event that gets this verdict alone becomes a dead letter.
+    /// The receiver takes nothing, probably for a reason that isn't in the events, such as a wrong key. All events are kept,
+    /// and nothing is sent before `after` if you pass it.
     public static func hold(reason: String, after: Duration? = nil) -> Verdict {
         Verdict(.hold, reason, holdTime: after)
     }
@@ -130,8 +129,8 @@ public struct Verdicts: Sendable, Hashable {
     /// let mixed = Verdicts.each([.accepted, .rejected(reason: "the name is too long")])
     /// ```
     ///
-    /// A ``Verdict/retry(after:reason:)`` in the list defers that event, and the other events go on. With `after:
-    /// .zero` the route resends it without a pause. Use that for a receiver that takes a request only as a whole,
+    /// A ``Verdict/retry(after:reason:)`` with a time in the list sets that event aside, and the other events go on. With
+    /// `after: .zero` the route resends it without a pause. Use that for a receiver that takes a request only as a whole,
     /// without the events that it names. A list of the wrong length counts as a retry of the whole batch.
     public static func each(_ verdicts: [Verdict], status: Int? = nil) -> Verdicts {
         Verdicts(.each(verdicts), status: status)

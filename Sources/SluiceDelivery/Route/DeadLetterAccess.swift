@@ -63,28 +63,13 @@ package struct DeadLetterAccess {
         }
     }
 
-    /// Puts the dead letters of a hold back. The caller is at the gate.
-    func replayHeld() {
-        do throws(SluiceError) {
-            let letters = try route.store.deadLetters()
-            let count = try replay(route.update { $0.schedule.lettersToReplay(from: letters) })
-            guard count > 0 else { return }
-            route.update {
-                let letters = count == 1 ? "1 dead letter was" : "\(count) dead letters were"
-                $0.journal.report(.replayed, "the receiver accepts events again: \(letters) put back")
-            }
-        } catch {
-            route.report("dead letters could not be put back: \(error)")
-        }
-    }
-
     /// Puts dead letters back. The caller is at the gate.
     private func replay(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
         let replayed = try route.store.replayDeadLetters(ids)
         guard replayed > 0 else { return 0 }
         route.update { state in
             state.journal.replayed(replayed)
-            state.change { $0.flushRequested() }
+            state.requestFlush()
         }
         noteCount()
         return replayed

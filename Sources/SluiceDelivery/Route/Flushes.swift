@@ -4,106 +4,139 @@
 /// A store returns critical events first, and the events of one priority in their order. So the first events that are taken
 /// after a flush has begun are its own, except for critical events that were tracked later.
 struct Flushes: Sendable {
-    private struct Cover: Sendable {
-        let number: Int
+    /// The flushes to end.
+    enum End: Sendable {
+        case all
+        /// The deadline has passed.
+        case due(Duration)
+        /// All events have left.
+        case complete
+    }
+
+    private struct Flush: Sendable {
+        let deadline: Duration?
+        let resume: @Sendable (FlushReport) -> Void
         /// The flush's events in the store.
         var untaken: Int
         /// The critical ones among them that this process has tracked.
         var critical: Int
         /// Critical events in the store that were tracked after the flush began.
         var laterCritical = 0
-        /// The flush's events in each batch that is out: its first `count` ones. `waiting` of them have no verdict.
-        var batches: [Batch.ID: (count: Int, waiting: Int)]
-        var delivered = 0
-        var rejected = 0
+        /// The places of the flush's events without a verdict in each open batch.
+        var batches: [Batch.ID: Set<Int>]
+        var report = FlushReport()
 
-        mutating func took(_ batch: BatchProgress) {
-            let isCritical = batch.critical > 0
-            let oldest = isCritical ? max(min(critical, batch.count), batch.count - laterCritical) : batch.count
+        var waiting: Int { max(0, untaken) + batches.values.reduce(0) { $0 + $1.count } }
+
+        mutating func took(_ batch: Batch, isCritical: Bool) {
+            let count = batch.events.count
+            let oldest = isCritical ? max(min(critical, count), count - laterCritical) : count
             let own = min(untaken, oldest)
             untaken -= own
             if isCritical {
                 critical = max(0, critical - own)
-                laterCritical = max(0, laterCritical - (batch.count - own))
+                laterCritical = max(0, laterCritical - (count - own))
             }
-            if own > 0 { batches[batch.id] = (own, own) }
+            if own > 0 { batches[batch.id] = Set(0..<own) }
         }
 
-        /// A store loses normal events first, and the oldest ones.
-        mutating func changed(by events: Int) {
-            untaken = max(critical, untaken + events)
-        }
-
-        mutating func record(_ id: Batch.ID, _ result: SendResult) {
-            guard let own = batches[id] else { return }
-            let accepted = result.acceptedPlaces.count { $0 < own.count }
-            let refused = result.rejected.count { $0.place < own.count }
-            delivered += accepted
-            rejected += refused
-            let erased = result.erasedPlaces.count { $0 < own.count }
-            batches[id] = (own.count, own.waiting - accepted - refused - erased)
+        /// Counts events that have left a batch.
+        ///
+        /// - Returns: the flush's own ones.
+        mutating func left(_ places: [Int], _ id: Batch.ID) -> Int {
+            guard let own = batches[id] else { return 0 }
+            batches[id] = own.subtracting(places)
+            return places.count(where: own.contains)
         }
     }
 
-    private var covers: [Cover] = []
-    private var begun = 0
+    private var flushes: [Flush] = []
     /// Critical events in the store that this process has tracked.
     private var critical = 0
+    /// The ended flushes, to resume without the lock.
+    private(set) var ended: [(resume: @Sendable (FlushReport) -> Void, report: FlushReport)] = []
 
-    /// Begins a flush.
-    ///
-    /// - Parameters:
-    ///   - untaken: the events in the store.
-    ///   - batches: the events without a verdict in each batch that is out.
-    /// - Returns: the number for ``end(_:unreadBytes:)``.
-    mutating func begin(untaken: Int, batches: [Batch.ID: Int]) -> Int {
-        begun += 1
-        covers.append(
-            Cover(
-                number: begun, untaken: max(0, untaken), critical: min(critical, max(0, untaken)),
-                batches: batches.mapValues { (.max, $0) }))
-        return begun
+    /// Whether no flush waits.
+    var isEmpty: Bool { flushes.isEmpty }
+
+    /// Begins a flush of `untaken` events in the store and the rests of the open batches.
+    mutating func begin(
+        untaken: Int, _ open: [OpenBatch], until deadline: Duration?,
+        _ resume: @escaping @Sendable (FlushReport) -> Void
+    ) {
+        let untaken = max(0, untaken)
+        flushes.append(
+            Flush(
+                deadline: deadline, resume: resume, untaken: untaken, critical: min(critical, untaken),
+                batches: Dictionary(uniqueKeysWithValues: open.map { ($0.id, Set($0.rest)) })))
     }
 
-    /// Ends a flush.
-    mutating func end(_ number: Int, unreadBytes: Int) -> FlushReport {
-        var report = FlushReport()
-        report.unreadBytes = unreadBytes
-        guard let index = covers.firstIndex(where: { $0.number == number }) else { return report }
-        let cover = covers.remove(at: index)
-        report.delivered = cover.delivered
-        report.rejected = cover.rejected
-        report.waiting = cover.untaken + cover.batches.values.reduce(0) { $0 + $1.waiting }
-        return report
+    mutating func end(_ which: End, _ ledger: RouteLedger) {
+        guard !flushes.isEmpty else { return }
+        flushes.removeAll { flush in
+            switch which {
+            case .all: break
+            case .due(let time): if flush.deadline.map({ $0 > time }) ?? true { return false }
+            case .complete: if flush.waiting > 0 || ledger.unreadBytes > 0 { return false }
+            }
+            var report = flush.report
+            report.unreadBytes = ledger.unreadBytes
+            // Erased events can be older or newer than the flush.
+            report.waiting = max(0, min(flush.waiting, ledger.waiting))
+            ended.append((flush.resume, report))
+            return true
+        }
+    }
+
+    mutating func takeEnded() -> [(resume: @Sendable (FlushReport) -> Void, report: FlushReport)] {
+        defer { ended = [] }
+        return ended
     }
 
     mutating func appendedCritical() {
         critical += 1
-        for index in covers.indices { covers[index].laterCritical += 1 }
+        for index in flushes.indices { flushes[index].laterCritical += 1 }
     }
 
-    mutating func took(_ batch: BatchProgress) {
+    mutating func took(_ batch: Batch) {
+        let isCritical = batch.events.first?.priority == .critical
         // A store returns normal events only when it has no critical ones.
-        critical = batch.critical > 0 ? max(0, critical - batch.count) : 0
-        for index in covers.indices { covers[index].took(batch) }
+        critical = isCritical ? max(0, critical - batch.events.count) : 0
+        for index in flushes.indices { flushes[index].took(batch, isCritical: isCritical) }
     }
 
-    mutating func record(_ id: Batch.ID, _ result: SendResult) {
-        for index in covers.indices { covers[index].record(id, result) }
+    mutating func record(_ settlement: Settlement) {
+        let accepted = settlement.answer.accepted.map { settlement.part.places[$0] }
+        for index in flushes.indices {
+            flushes[index].report.delivered += flushes[index].left(accepted, settlement.part.batch.id)
+            for case .reject(let events, let id) in settlement.actions {
+                flushes[index].report.rejected += flushes[index].left(events.map(\.place), id)
+            }
+        }
     }
 
-    /// Forgets a batch that the store has removed.
+    /// The host has erased events of an open batch.
+    mutating func erased(_ places: [Int], of id: Batch.ID) {
+        for index in flushes.indices { _ = flushes[index].left(places, id) }
+    }
+
+    /// Forgets a deleted batch.
     mutating func removed(_ id: Batch.ID) {
-        for index in covers.indices { covers[index].batches[id] = nil }
+        for index in flushes.indices { flushes[index].batches[id] = nil }
     }
 
-    /// The store has the events of a batch that have no verdict a second time, as its newest ones.
-    mutating func gaveBack(_ id: Batch.ID) {
-        for index in covers.indices { covers[index].untaken += covers[index].batches[id]?.waiting ?? 0 }
+    /// The rest of a batch waits in the store, behind the others.
+    mutating func released(_ id: Batch.ID) {
+        for index in flushes.indices {
+            flushes[index].untaken += flushes[index].batches.removeValue(forKey: id)?.count ?? 0
+        }
     }
 
-    /// Counts events that the store has found or, below zero, lost.
+    /// Counts events that the store has found or, below zero, lost: normal ones first, and the oldest ones.
     mutating func changed(by events: Int) {
-        for index in covers.indices { covers[index].changed(by: events) }
+        for index in flushes.indices {
+            let untaken = flushes[index].untaken
+            flushes[index].untaken = max(min(flushes[index].critical, untaken), untaken + events)
+        }
     }
 }

@@ -3,13 +3,14 @@ struct RouteJournal: Sendable {
     var ledger: RouteLedger
     /// Diagnostics to pass to the host without the lock.
     private(set) var diagnostics: [Diagnostic] = []
-    private var isSplitting = false
-    /// Failed attempts since the receiver last accepted an event.
-    private var failures = 0
-    /// The reasons of them that were reported.
-    private var reasons: Set<String> = []
-    private static let maximumReasons = 4
+    /// Whether a doubt about the receiver, and a search for an event at fault, were reported. Each ends with a success.
+    private var (hasReportedDoubt, hasReportedSearch) = (false, false)
+    /// Dead letters by their reasons.
+    private var deadLetters: [String: Int] = [:]
+    /// Further reasons are counted together.
+    private static let maximumReasons = 16
     private var hasReportedOwnWait = false
+    private var lastFailure: String?
     /// The status that the store has, and whether a worker is passing it. See ``RouteState/takeStatus()``.
     var status = RouteStatus()
     var isKeepingStatus = false
@@ -24,9 +25,11 @@ struct RouteJournal: Sendable {
     ///   - backlog: the store's backlog. Nil if the store isn't asked, because it may hang: the ledger then has the
     ///     route's own counts.
     ///   - resolved: the events with a verdict that the store still has.
+    ///   - setAside: see ``RouteLedger/setAside``.
     /// - Returns: the ledger with the counts of the store.
-    func ledger(with backlog: Backlog?, resolved: Int) -> RouteLedger {
+    func ledger(with backlog: Backlog?, resolved: Int, setAside: Int) -> RouteLedger {
         var ledger = ledger
+        ledger.setAside = setAside
         ledger.stored = backlog.map { $0.events - resolved } ?? ledger.waiting
         ledger.deadLetters = backlog?.deadLetters ?? ledger.deadLetters
         return ledger
@@ -44,7 +47,7 @@ struct RouteJournal: Sendable {
     /// Reports that a policy keeps events back which only a signal can release.
     mutating func reportUnknownNetwork() {
         report(
-            .held,
+            .paused,
             "sendsOverMeteredNetworks is false, and no report about the network has come: nothing is sent until AppSignals or "
                 + "pipeline.signal(.connectivity(…)) reports it")
     }
@@ -131,42 +134,63 @@ struct RouteJournal: Sendable {
         return true
     }
 
-    /// Counts the result of an attempt, and reports it.
-    mutating func record(_ result: SendResult, _ rejected: [RejectedEvent]) {
-        ledger.delivered += result.accepted
-        ledger.duplicates += result.duplicates
-        ledger.rejected += result.rejected.count
-        ledger.waiting -= result.resolved
-        if !result.erasedPlaces.isEmpty { ledger.dropped.add(result.erasedPlaces.count, .deleted) }
-        if result.isAttempt { ledger.attempts.record(result) }
-        if let first = rejected.first {
-            let count = rejected.count
-            report(
-                .rejected,
-                count == 1
-                    ? "1 event became a dead letter: \(first.reason)"
-                    : "\(count) events became dead letters, the first because: \(first.reason)")
+    /// Counts the answer to an attempt, and reports it.
+    ///
+    /// - Parameters:
+    ///   - settlement: the answer, and the events with a final verdict.
+    ///   - row: the failures since the last acceptance.
+    ///   - isSearching: whether the receiver accepts events, and others are blamed.
+    mutating func record(_ settlement: Settlement, row: Int, isSearching: Bool) {
+        let answer = settlement.answer
+        ledger.attempts.record(answer)
+        if isSearching, !hasReportedSearch, let reason = answer.failure?.reason ?? lastFailure {
+            report(.searching, "the receiver accepts other events, so some of these are at fault: \(reason)")
         }
-        if let reason = result.splitReason {
-            // The many parts that follow are not worth a message each.
-            if !isSplitting { report(.splitting, "\(reason): smaller parts follow") }
-            isSplitting = true
+        hasReportedSearch = isSearching
+        lastFailure = answer.failure?.reason ?? lastFailure
+        if !answer.accepted.isEmpty, row == 0, hasReportedDoubt {
+            hasReportedDoubt = false
+            let count = ledger.waiting == 1 ? "1 event" : "\(ledger.waiting) events"
+            report(.resumed, "the receiver accepts events; \(count) had waited")
         }
-        if result.accepted > 0 { (isSplitting, failures, reasons) = (false, 0, []) }
-        if let reason = result.reason {
-            if result.effect == .hold { report(.held, reason) } else { reportRetry(reason) }
+        for case .reject(let events, _) in settlement.actions {
+            for (reason, events) in Dictionary(grouping: events, by: \.reason) { reportDeadLetters(events, reason) }
         }
+        ledger.delivered += answer.accepted.count
+        ledger.duplicates += answer.duplicates
+        ledger.rejected += settlement.rejected
+        ledger.waiting -= settlement.resolved
     }
 
-    /// Reports an outage once for each of its first reasons, and its 10th, 100th, 1,000th failure and so on.
-    private mutating func reportRetry(_ reason: String) {
-        failures += 1
-        var power = 10
-        while power < failures { power *= 10 }
-        if reasons.count < RouteJournal.maximumReasons, reasons.insert(reason).inserted {
-            report(.retrying, reason)
-        } else if failures == power {
-            report(.retrying, "\(reason) (\(failures) attempts failed since the receiver last accepted an event)")
+    /// Reports a failure before a pause, once until the receiver accepts events. While events are searched for, a few
+    /// failures in a row are nothing new.
+    mutating func reportDoubt(_ failure: Answer.Failure, row: Int, isSearching: Bool) {
+        guard !hasReportedDoubt, !isSearching || row >= 8 else { return }
+        hasReportedDoubt = true
+        report(failure.kind == .refused ? .paused : .retrying, failure.reason)
+    }
+
+    /// Reports the first dead letter for each reason, and the 10th, 100th, 1,000th and so on.
+    private mutating func reportDeadLetters(_ events: [DeliveryRule.Refused], _ reason: String) {
+        let isKnown = deadLetters[reason] != nil || deadLetters.count < Self.maximumReasons
+        let before = deadLetters[isKnown ? reason : "", default: 0]
+        let count = before + events.count
+        deadLetters[isKnown ? reason : ""] = count
+        var power = 1
+        while power <= before { power *= 10 }
+        guard count >= power, let last = events.last else { return }
+        let letters = count == 1 ? "1 event became a dead letter" : "\(count) events became dead letters"
+        report(.rejected, "\(letters): \(reason) (the last one: \(last.name))")
+    }
+}
+
+extension DeliveryRule.Refused {
+    /// The name of the event.
+    fileprivate var name: String {
+        do throws(SluiceError) {
+            return try line.field("event")?.string ?? "without a name"
+        } catch {
+            return "unreadable"
         }
     }
 }

@@ -46,19 +46,6 @@ package final class RouteRuntime: Sendable {
         // Without this, the store may be another pipeline's, and is not closed.
         let backlog = store.backlog
         update { $0.opened(backlog) }
-        var letters: [DeadLetter] = []
-        do throws(SluiceError) {
-            if backlog.deadLetters > 0 { letters = try store.deadLetters() }
-        } catch {
-            report("the dead letters can't be read: \(error)")
-        }
-        update { state in
-            state.schedule.start(with: letters)
-            // The events of an earlier process have waited long enough.
-            if state.journal.ledger.waiting > 0 || state.journal.ledger.unreadBytes > 0 {
-                state.change { $0.flushRequested() }
-            }
-        }
     }
 
     private var observer: StoreObserver {
@@ -78,10 +65,10 @@ package final class RouteRuntime: Sendable {
         for _ in 0..<workers { startWorker() }
     }
 
-    /// Starts a worker unless delivery has ended. It begins with the batch of one that was cancelled.
-    func startWorker(holding batch: BatchProgress? = nil) {
+    /// Starts a worker unless delivery has ended.
+    func startWorker() {
         tasks.withLock { tasks in
-            tasks?.append(startTask { await Worker(self).work(holding: batch) })
+            tasks?.append(startTask { await Worker(self).work() })
         }
     }
 
@@ -94,8 +81,10 @@ package final class RouteRuntime: Sendable {
             startTask {
                 // Not longer, so that a slow disk leaves time for sending.
                 self.synchronizeAtGate(until: now + (deadline - now) / 2)
-                self.change { $0.stopRequested(deadline: deadline, maximumFailures: maximumFailures) }
-                self.update { $0.gate.leave() }
+                self.update { state in
+                    state.stop(deadline: deadline, maximumFailures: maximumFailures)
+                    state.gate.leave()
+                }
             }
         }
         let alarm = Task {
@@ -179,49 +168,42 @@ package final class RouteRuntime: Sendable {
         case .didEnterBackground:
             // The process may be suspended or ended before anything is sent.
             synchronize()
-            change { $0.flushRequested() }
-        case .connectivity(let connectivity): change { $0.connectivityChanged(connectivity) }
+            update { $0.requestFlush() }
+        case .connectivity(let connectivity): update { $0.connectivityChanged(connectivity) }
         case .willTerminate: synchronize()
         case .launched, .willResignActive, .didBecomeActive, .userWillChange: break
         }
     }
 
     /// Sends batches of other sizes, or at other intervals. Nil changes nothing.
-    package func setFlush(count: Int?, interval: Duration?) { change { $0.setFlush(count: count, interval: interval) } }
+    package func setFlush(count: Int?, interval: Duration?) { update { $0.setFlush(count: count, interval: interval) } }
 
-    package func setPaused(_ isPaused: Bool) { change { $0.setPaused(isPaused) } }
-
-    private func change(_ body: (inout DeliverySchedule) -> Void) { update { $0.change(body) } }
+    package func setPaused(_ isPaused: Bool) { update { $0.setPaused(isPaused) } }
 
     package func expectSuspension(in time: Duration?) {
-        change { $0.expectSuspension(in: time, at: environment.time.continuousTime()) }
+        update { $0.expectSuspension(in: time, at: environment.time.continuousTime()) }
     }
 
     /// Cancels the requests in flight, before a suspension. Their batches stay in the store, and other workers resend them.
     package func cancelSends() {
         expectSuspension(in: .zero)
-        change { $0.cancelledSends() }
         cancelTasks(replacedBy: [])
     }
 
-    /// Sends all waiting events, and returns when that is done, an attempt has failed, or `end` has passed.
+    /// Sends all waiting events, and returns when that is done, when more sending must wait, or when `end` has passed.
     @discardableResult
     package func flush(until end: Duration? = nil) async -> FlushReport {
         let alarm = Alarm(environment.time)
-        let flush = update { $0.beginFlush() }
-        if CurrentSend.refusesToWait(for: self) { return update { $0.endFlush(flush) } }
-        if let end { alarm.set(end) { self.update { $0.waiters.endFlushes(dueAt: end) } } }
-        _ = await withCheckedContinuation { continuation in
+        let isOwnWait = CurrentSend.refusesToWait(for: self)
+        if let end { alarm.set(end) { self.update { $0.endFlushes(.due(end)) } } }
+        let report = await withCheckedContinuation { continuation in
             update { state in
-                let waiter = Waiters.Waiter(event: .flushed(upTo: state.flushTarget), deadline: end) {
-                    continuation.resume(returning: $0)
-                }
-                state.wait(for: waiter)
-                state.change { $0.flushRequested() }
+                state.flush(until: isOwnWait ? .zero : end) { continuation.resume(returning: $0) }
+                if isOwnWait { state.endFlushes(.due(.zero)) }
             }
         }
         alarm.set(nil)
-        return update { $0.endFlush(flush) }
+        return report
     }
 
     /// Deletes all waiting events, and returns whether all of them are gone.
@@ -300,6 +282,7 @@ package final class RouteRuntime: Sendable {
         let actions = state.withLock { $0.takeActions() }
         for diagnostic in actions.diagnostics { onDiagnostic(diagnostic) }
         for (waiter, value) in actions.waiters { waiter.resume(value) }
+        for (resume, report) in actions.flushes { resume(report) }
         // Last, because a drive can hang.
         if actions.mustClose {
             store.close()
@@ -315,7 +298,10 @@ package final class RouteRuntime: Sendable {
 
     func wait(for event: Waiters.Waiter.Event, inputs: Int? = nil) async -> Bool {
         await withCheckedContinuation { continuation in
-            update { $0.wait(for: .init(event: event) { continuation.resume(returning: $0) }, inputs: inputs) }
+            update { state in
+                let waiter = Waiters.Waiter(event: event) { continuation.resume(returning: $0) }
+                state.waiters.wait(waiter, inputs: inputs, state.gate)
+            }
         }
     }
 }

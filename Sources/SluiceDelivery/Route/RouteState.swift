@@ -1,46 +1,69 @@
-/// The state of a route that is shared between threads: schedule, ledger, batches, waiters and gate, under one lock.
+/// The state of a route that is shared between threads: the rule with the open batches, passes, conditions, ledger, flushes,
+/// waiters and gate, under one lock.
 ///
 /// This is a value without I/O. ``RouteRuntime`` calls the store, the transport and the host's closures without the lock.
 ///
 /// The route counts its waiting events itself, because everything that enters or leaves its store passes it. The store has
 /// an event a moment before the route counts it. Therefore the number can be too low for that moment, and never too high.
 struct RouteState: Sendable {
-    var schedule: DeliverySchedule
-    var journal: RouteJournal
-    var gate = StoreGate()
-    var batches = BatchTable()
-    private var sizes: BatchSizes
-    private let maximumInFlight: Int
-    /// Whether the deletion that goes on has removed everything so far.
-    var isDeletionComplete = true
-    var erasures = Erasures()
-    var waiters = Waiters()
-
-    init(name: String, policy: DeliveryPolicy, maximumBatchSize maximum: BatchSize) {
-        schedule = DeliverySchedule(policy: policy)
-        journal = RouteJournal(name: name)
-        maximumInFlight = policy.maximumBatchesInFlight
-        sizes = BatchSizes(policy, maximum: maximum)
+    /// The end that the host has asked for.
+    private struct Stop: Sendable {
+        var deadline: Duration
+        /// After so many failures without a response, the stop doesn't wait for the next attempt: there is no network or no
+        /// receiver.
+        let maximumFailures: Int
     }
 
-    var hasActions: Bool { gate.mustClose || !waiters.ended.isEmpty || !journal.diagnostics.isEmpty }
+    private var policy: DeliveryPolicy
+    private(set) var rule: DeliveryRule
+    private var passes: Passes
+    private var conditions: Conditions
+    private var sizes: BatchSizes
+    private var stop: Stop?
+    var journal: RouteJournal
+    var gate = StoreGate()
+    var waiters = Waiters()
+    private(set) var flushes = Flushes()
+    var erasures = Erasures()
+    /// Whether a worker is taking or releasing a batch. Only one does at a time. Therefore the store's answer tells whether
+    /// it has events for any worker.
+    private(set) var isTaking = false
+    /// Events with a final verdict that the store is about to learn.
+    private var unsettled = 0
+    /// Whether the current deletion has removed everything so far.
+    private var isDeletionComplete = true
+
+    init(name: String, policy: DeliveryPolicy, maximumBatchSize maximum: BatchSize) {
+        self.policy = policy
+        rule = DeliveryRule(policy)
+        passes = Passes(policy)
+        conditions = Conditions(policy)
+        sizes = BatchSizes(policy, maximum: maximum)
+        journal = RouteJournal(name: name)
+    }
+
+    var hasActions: Bool {
+        gate.mustClose || !waiters.ended.isEmpty || !flushes.ended.isEmpty || !journal.diagnostics.isEmpty
+    }
 
     mutating func takeActions() -> Actions {
         Actions(
-            waiters: waiters.takeEnded(), diagnostics: journal.takeDiagnostics(), mustClose: gate.takeClosing())
+            waiters: waiters.takeEnded(), flushes: flushes.takeEnded(), diagnostics: journal.takeDiagnostics(),
+            mustClose: gate.takeClosing())
     }
 
-    // MARK: Inputs
+    // MARK: Events
 
     /// Counts an event that the store has accepted. `isLast` is false if events that were stored with it follow.
     mutating func appended(_ priority: Event.Priority, isLast: Bool = true, at now: () -> Duration) {
         journal.ledger.waiting += 1
         waiters.noted()
-        if priority == .critical { batches.flushes.appendedCritical() }
+        if priority == .critical { flushes.appendedCritical() }
         // Events in unread files are older and are taken first. They would use up a pass for the counted events alone.
         let mayBegin = isLast && journal.ledger.unreadBytes == 0
+        let isReady = !rule.isInDoubt && !conditions.mustWait
         // mutant: sleep-through-appends
-        switch schedule.appended(priority, waiting: takeable, mayBegin: mayBegin, at: now) {
+        switch passes.appended(priority, waiting: takeable, mayBegin: mayBegin, isReady: isReady, at: now) {
         case .never: break
         case .now: waiters.changed()
         case .by(let time): if waiters.alarm.map({ time < $0 }) ?? true { waiters.changed() }
@@ -52,38 +75,65 @@ struct RouteState: Sendable {
         waiters.noted()
         let before = journal.ledger.waiting
         change(&journal)
-        batches.flushes.changed(by: journal.ledger.waiting - before)
+        flushes.changed(by: journal.ledger.waiting - before)
     }
 
-    /// Changes the schedule, and wakes the workers. A flush also ends the deferrals for which the receiver named no time.
-    mutating func change(_ body: (inout DeliverySchedule) -> Void) {
-        body(&schedule)
-        if schedule.takeFlush() { batches.flush() }
+    /// The ledger; see ``RouteJournal/ledger(with:resolved:setAside:)``.
+    func ledger(with backlog: Backlog?) -> RouteLedger {
+        journal.ledger(with: backlog, resolved: rule.resolved, setAside: rule.setAside)
+    }
+
+    // MARK: Host
+
+    /// Sends all waiting events now.
+    mutating func requestFlush() {
+        passes.flushRequested()
+        rule.endWaits()
         waiters.changed()
     }
 
-    /// The ledger; see ``RouteJournal/ledger(with:resolved:)``.
-    func ledger(with backlog: Backlog?) -> RouteLedger { journal.ledger(with: backlog, resolved: batches.resolved) }
-
-    // MARK: Waiters
-
-    /// Begins a flush of all events that wait now; see ``Flushes/begin(untaken:batches:)``.
-    mutating func beginFlush() -> Int { batches.beginFlush(untaken: journal.ledger.waiting - batches.waiting) }
-
-    /// Ends a flush, and returns its result.
-    mutating func endFlush(_ number: Int) -> FlushReport {
-        var report = batches.flushes.end(number, unreadBytes: journal.ledger.unreadBytes)
-        // Erased events can be older or newer than the flush.
-        report.waiting = min(report.waiting, journal.ledger.waiting)
-        return report
+    /// Begins a flush of all events that wait now. `resume` gets its report when none of them waits any more, or when more
+    /// sending must wait.
+    mutating func flush(until deadline: Duration? = nil, _ resume: @escaping @Sendable (FlushReport) -> Void) {
+        flushes.begin(
+            untaken: takeable == Passes.unknown ? journal.ledger.waiting - rule.waiting - unsettled : takeable,
+            rule.open, until: deadline, resume)
+        if isStopped { return endFlushes() }
+        requestFlush()
     }
 
-    /// Begins a wait; see ``Waiters/wait(_:inputs:_:)``.
-    mutating func wait(for waiter: Waiters.Waiter, inputs seen: Int? = nil) { waiters.wait(waiter, inputs: seen, gate) }
+    /// Ends flushes: all of them, those whose deadline has passed, or those whose events have all left.
+    mutating func endFlushes(_ which: Flushes.End = .all) { flushes.end(which, journal.ledger) }
 
-    /// The number of taken events that contains all events which wait now: a batch more than are counted, for events that
-    /// are stored and not counted yet.
-    var flushTarget: Int { batches.taken + max(0, takeable) + sizes.next(takeable: takeable).events }
+    mutating func connectivityChanged(_ connectivity: Signal.Connectivity) {
+        switch conditions.connectivityChanged(connectivity) {
+        case .regained:
+            passes.flushRequested()
+            rule.endWaits(byNetwork: true)
+        case .changed: rule.endWaits(byNetwork: true)
+        case .lost, .same: break
+        }
+        waiters.changed()
+    }
+
+    /// Changes the triggers, and sends all waiting events now. Nil leaves one as it is.
+    mutating func setFlush(count: Int?, interval: Duration?) {
+        if let count { policy.flushCount = max(1, count) }
+        if let interval { policy.flushInterval = policy.allowed(interval) }
+        passes.set(count: policy.flushCount, interval: policy.flushInterval)
+        requestFlush()
+    }
+
+    mutating func setPaused(_ isPaused: Bool) {
+        conditions.setPaused(isPaused)
+        waiters.changed()
+    }
+
+    /// See ``Conditions/expectSuspension(in:at:)``.
+    mutating func expectSuspension(in time: Duration?, at now: Duration) {
+        conditions.expectSuspension(in: time, at: now)
+        waiters.changed()
+    }
 
     // MARK: Stopping
 
@@ -93,12 +143,22 @@ struct RouteState: Sendable {
     mutating func opened(_ backlog: Backlog) {
         gate.open()
         journal.opened(backlog)
+        // The events of an earlier process have waited long enough.
+        if journal.ledger.waiting > 0 || journal.ledger.unreadBytes > 0 { requestFlush() }
+    }
+
+    /// Drains until nothing waits or the earliest deadline is reached, or until `maximumFailures` attempts in a row got no
+    /// response.
+    mutating func stop(deadline: Duration, maximumFailures: Int = .max) {
+        stop = Stop(deadline: min(deadline, stop?.deadline ?? deadline), maximumFailures: maximumFailures)
+        requestFlush()
     }
 
     /// Ends delivery, and closes the store when its last use has ended. Events without a verdict stay in the store.
     mutating func close() {
         guard !isStopped else { return }
         gate.close()
+        endFlushes()
         waiters.stop()
         if gate.isClosed { waiters.end(.closed) }
     }
@@ -122,203 +182,364 @@ struct RouteState: Sendable {
 
     /// Events that can be taken from the store.
     private var takeable: Int {
-        journal.ledger.unreadBytes > 0 ? Passes.unknown : journal.ledger.waiting - batches.waiting
+        journal.ledger.unreadBytes > 0 ? Passes.unknown : journal.ledger.waiting - rule.waiting - unsettled
     }
 
-    /// Decides the next step of a worker without a batch.
-    mutating func nextBatch(at now: Duration) -> BatchStep {
+    /// Whether no worker sends or uses the store.
+    var isQuiet: Bool { !isTaking && !rule.open.contains(where: \.isInFlight) }
+
+    /// Decides the next step of a worker.
+    mutating func next(at now: Duration, random: () -> UInt64) -> Step {
+        if isStopped { return .stop }
         if mustDelete {
             // mutant: delete-in-flight
-            guard batches.workers == 0, !waiters.isDeleting, gate.enter() else { return .wait(inputs: waiters.inputs) }
+            guard isQuiet, !waiters.isDeleting, gate.enter() else { return .wait(inputs: waiters.inputs) }
             waiters.beginDeletion()
-            return .deleteAll(batches.deferred.map(\.batch))
+            return .deleteAll(rule.open.map(\.id))
         }
-        if mustErase { return .wait(inputs: waiters.inputs) }
-        if batches.isTaking, !isStopped { return .wait(inputs: waiters.inputs) }
-        switch decision(isHolding: false, hasReady: batches.hasReady(at: now), at: now) {
-        case .wait: return .wait(inputs: waiters.inputs)
-        case .stop: return .stop
-        case .send: break
-        }
-        if let batch = batches.takeReady(at: now, schedule.stage, takeable) {
-            return .resume(batch, permit(for: batch.id))
-        }
-        guard gate.enter() else {
-            close()
-            return .stop
-        }
-        batches.beginTake()
-        return .take(permit(sizes.next(takeable: takeable)))
-    }
-
-    /// Decides the next step of a worker with a batch.
-    mutating func nextPart(of batch: BatchProgress, at now: Duration) -> PartStep {
-        if mustDelete { return .delete }
-        if mustErase, let erasure = erasures.current {
-            if batches.hasPassed(erasure.number, batch.id) { return .wait(inputs: waiters.inputs) }
-            var permit = self.permit(for: batch.id)
-            permit.erasure = erasure
-            return .send(permit)
-        }
-        switch decision(isHolding: true, hasReady: false, at: now) {
-        case .wait: return .wait(inputs: waiters.inputs)
-        case .stop: return .stop
-        case .send:
-            if batch.isSuspected, takeable > 0, schedule.takeDetour() {
-                // Suspects are taken as soon as the store has no other events.
-                batches.deferBatch(batch, (now, now))
-                return .leave
-            }
-            batches.send(batch.id)
-            return .send(permit(for: batch.id))
-        }
-    }
-
-    /// The permit for the next part of a batch.
-    private func permit(for batch: Batch.ID) -> Permit { permit(sizes.part(of: batches.size(of: batch))) }
-
-    private func permit(_ size: BatchSize) -> Permit {
-        Permit(
-            size: schedule.limit(size), batchSize: size, epoch: schedule.epoch, stage: schedule.stage,
-            inputs: waiters.inputs)
-    }
-
-    private mutating func decision(
-        isHolding: Bool, hasReady: Bool, at now: Duration
-    ) -> DeliverySchedule.Decision {
-        if isStopped { return .stop }
-        let inFlight = batches.inFlight
-        let work = DeliverySchedule.Work(
-            waiting: takeable, isHolding: isHolding || hasReady,
-            hasOther: batches.expected(before: schedule.stopDeadline) > (isHolding ? 1 : 0),
-            othersAreInFlight: inFlight > 0)
-        let decision = schedule.decision(at: now, work)
-        if takeable > 0, schedule.takeNetworkNotice(isAwaited: decision == .stop || waiters.areFlushing, at: now) {
-            journal.reportUnknownNetwork()
-        }
-        switch decision {
-        case .stop: close()
-        case .send: return inFlight < (schedule.isProbing ? 1 : maximumInFlight) ? .send : .wait(until: nil)
+        if mustErase || isTaking { return .wait(inputs: waiters.inputs) }
+        if let stop, now >= stop.deadline { return end() }
+        if let obstacle = obstacle(at: now) { return obstacle }
+        switch offer(at: now, random) {
+        case .send(let part): return .send(part)
+        case .take:
+            _ = gate.enter()
+            isTaking = true
+            return .take(sizes.next(takeable: takeable), inputs: waiters.inputs)
+        case .release(let id):
+            guard let batch = rule.batch(id) else { return .wait(inputs: waiters.inputs) }
+            _ = gate.enter()
+            isTaking = true
+            return .release(batch)
         case .wait(let until):
-            // A worker that holds a batch decides this itself: every input wakes all workers.
-            if inFlight == 0, batches.workers == (isHolding ? 1 : 0) || isHolding { waiters.endFlushes() }
-            let time = [until, batches.nextReady(after: now)].compactMap(\.self).min()
-            waiters.setAlarm(time, isIdle: batches.count == 0, at: now)
+            if let failure = rule.lastFailure, isQuiet {
+                journal.reportDoubt(failure, row: rule.row, isSearching: rule.isSearching)
+            }
+            // An interval that has ended, or that ends during a pause, waits for the same change as the others.
+            let isPausing = rule.pauseEnd(at: now) != nil
+            let due = takeable > 0 && !isPausing ? passes.next.flatMap { $0 > now ? $0 : nil } : nil
+            let time = [until, due].compactMap(\.self).min()
+            guard let stop, isQuiet else { return wait(until: stop == nil ? time : nil, at: now) }
+            let isUnanswered = rule.lastFailure.map { $0.kind == .passing && $0.status == nil } ?? false
+            let isHopeless = isUnanswered && rule.row >= stop.maximumFailures
+            let hasOthers = takeable > 0 || rule.hasHope
+            guard hasOthers, !isHopeless, let time, time < stop.deadline else { return end() }
+            return wait(until: time, at: now)
         }
-        return decision
+    }
+
+    /// The step while the host's conditions forbid to send; nil if they don't.
+    private mutating func obstacle(at now: Duration) -> Step? {
+        let isAwaited = !flushes.isEmpty || stop != nil
+        if takeable > 0, conditions.takeNetworkNotice(isAwaited: isAwaited, at: now) { journal.reportUnknownNetwork() }
+        if conditions.mustWait {
+            if stop != nil, isQuiet { return end() }
+            return wait(until: takeable > 0 ? conditions.networkNoticeTime(at: now) : nil, at: now)
+        }
+        guard stop == nil, let end = conditions.suspensionEnd(at: now) else { return nil }
+        return wait(until: end, at: now)
+    }
+
+    private mutating func offer(at now: Duration, _ random: () -> UInt64) -> DeliveryRule.Offer {
+        var takeable = takeable
+        if rule.pauseEnd(at: now) == nil {
+            if takeable > 0 || passes.isEmptying {
+                let canTake = passes.maySend(takeable, mustSend: rule.mustRetry || stop != nil, at: now)
+                takeable = canTake ? max(1, takeable) : 0
+            } else {
+                passes.nothingWaits(besideOthers: rule.waiting > 0)
+            }
+        }
+        return rule.offer(
+            takeable: takeable, maximumInFlight: policy.maximumBatchesInFlight,
+            limit: sizes.part, at: now, random: random)
+    }
+
+    private mutating func end() -> Step {
+        close()
+        return .stop
+    }
+
+    private mutating func wait(until time: Duration?, at now: Duration) -> Step {
+        let isQuiet = isQuiet
+        if isQuiet { endFlushes() }
+        waiters.setAlarm(time, isIdle: isQuiet, at: now)
+        return .wait(inputs: waiters.inputs)
     }
 
     // MARK: Taking
 
     /// Counts the batch that a worker took at the gate.
-    ///
-    /// - Returns: whether to send it; false if delivery was stopped.
-    mutating func took(_ batch: Batch, _ permit: Permit) -> Bool {
+    mutating func took(_ batch: Batch, _ size: BatchSize) {
         gate.leave()
-        let progress = BatchProgress(batch)
-        batches.took(progress, size: permit.batchSize)
-        waiters.delayFlushes(by: progress.critical)
-        schedule.took(progress.count, critical: progress.critical)
+        isTaking = false
+        rule.took(batch, size: size)
+        let critical = batch.events.first?.priority == .critical ? batch.events.count : 0
+        flushes.took(batch)
+        passes.took(batch.events.count, critical: critical)
         waiters.noted()
         // There may be room and work for another worker.
-        if maximumInFlight > 1 { waiters.changed() }
-        return !isStopped
-    }
-
-    /// Takes back a permit whose part the worker doesn't send. The worker still holds the batch.
-    mutating func returnPermit(_ batch: Batch.ID) {
-        batches.hold(batch)
-        waiters.changed()
+        if policy.maximumBatchesInFlight > 1 || mustDelete || mustErase { waiters.changed() }
     }
 
     /// Call this when the store gave a worker no batch.
     ///
-    /// - Returns: the value of ``inputs`` if the worker must call ``compare(_:inputs:at:random:)``: something waits, and no
-    ///   other thread can be the reason that the store has returned nothing. Until then, no other worker takes a batch.
-    mutating func foundNothing(
-        _ permit: Permit, hasFailed: Bool, at now: Duration, random: () -> UInt64
-    ) -> Int? {
+    /// - Returns: the value of ``Waiters/inputs`` if the worker must call ``compare(_:inputs:at:random:)``: something waits,
+    ///   and no other thread can be the reason that the store has returned nothing. Until then, no other worker takes a batch.
+    mutating func foundNothing(hasFailed: Bool, inputs: Int, at now: Duration, random: () -> UInt64) -> Int? {
         gate.leave()
         if !hasFailed {
-            schedule.foundNothing()
-            if takeable > 0, permit.inputs == waiters.inputs { return waiters.inputs }
+            passes.foundNothing()
+            if takeable > 0, inputs == waiters.inputs { return waiters.inputs }
         }
-        batches.foundNothing()
-        if hasFailed { storeFailed(at: now, random: random) }
+        isTaking = false
+        if hasFailed { rule.storeFailed(at: now, random: random) }
         waiters.changed()
         return nil
     }
 
     /// Compares the count with the store's backlog, which was read without the lock after
-    /// ``foundNothing(_:hasFailed:at:random:)``.
+    /// ``foundNothing(hasFailed:inputs:at:random:)``.
     mutating func compare(_ backlog: Backlog, inputs seen: Int, at now: Duration, random: () -> UInt64) {
-        batches.foundNothing()
+        isTaking = false
         defer { waiters.changed() }
         // The store can have removed a batch that the route still counts.
-        guard waiters.inputs == seen, !batches.isSettling else { return }
-        let missing = journal.ledger.waiting + batches.resolved - backlog.events
+        guard waiters.inputs == seen, unsettled == 0 else { return }
+        let missing = journal.ledger.waiting + rule.resolved - backlog.events
         if missing > 0 {
             reported { $0.lost(missing, .vanished) }
         } else if missing == 0 {
             // The store has events that it can't return now. Ask later, not in a loop.
-            storeFailed(at: now, random: random)
+            rule.storeFailed(at: now, random: random)
         }
     }
 
-    private mutating func storeFailed(at now: Duration, random: () -> UInt64) {
-        schedule.storeFailed(at: now, random: random)
-        if batches.workers == 0 { waiters.endFlushes() }
+    /// Ends the release of a batch at the gate.
+    mutating func released(_ id: Batch.ID, isDone: Bool, at now: Duration, random: () -> UInt64) {
+        gate.leave()
+        isTaking = false
+        if isDone {
+            flushes.released(id)
+            rule.remove(id, isReleased: true)
+        } else {
+            rule.storeFailed(at: now, random: random)
+        }
+        waiters.changed()
     }
 
-    // MARK: Results
+    /// Takes back a part that was not sent.
+    mutating func takeBack(_ part: Part) {
+        rule.settled(part.batch.id)
+        waiters.changed()
+    }
 
-    /// Records the result of a send attempt.
+    // MARK: Answers
+
+    /// Applies the answer to a part.
     ///
-    /// - Returns: the rejected events for the store, and whether the dead letters of a hold must be put back. The worker is
-    ///   at the gate if there is anything to do with the store; nil if delivery was stopped.
-    mutating func record(
-        _ result: SendResult, _ batch: BatchProgress, epoch: Int, at now: Duration, random: () -> UInt64
-    ) -> StoreWork? {
+    /// - Returns: the actions for the store, with the worker at the gate if there are any; nil if delivery was stopped.
+    mutating func answered(
+        _ part: Part, _ verdicts: Verdicts, at now: Duration, random: () -> UInt64
+    ) -> Settlement? {
         // The receiver's word comes too late: the store is closed, and the batch stays in it.
         guard !isStopped else { return nil }
-        var result = result
-        let (stage, suspects) = (schedule.stage, batches.suspects(with: batch, takeable: takeable))
-        sizes.record(result)
-        if result.effect == .deferred, result.resolved == 0, batches.hasTooManyDeferred {
-            result.effect = .retry(after: nil)
-        }
-        let isAlone = batch.count == 1 && result.effect == .hold
-        let recorded = schedule.record(
-            &result, suspects, isAlone: isAlone, epoch: epoch, at: now, random: random)
-        var work = StoreWork(result, recorded, mustSettle: batch.isResolved)
-        work.deferral = schedule.deferral(batch, at: now, random: random)
-        if result.accepted > 0, batches.release(stage, at: now), !batch.isResolved { work.deferral = (now, now) }
-        work.mustGiveBack = work.isDeferred && batches.mustGiveBack(batch)
-        if work.isNeeded {
-            _ = gate.enter()
-            batches.settle(batch.id)  // mutant: remove-before-settling
-        } else {
-            finish(batch, work)
-        }
-        return work
+        let answer = Answer(verdicts, count: part.places.count)
+        sizes.record(answer, events: part.places.count, isSearching: rule.isSearching)
+        let actions = rule.apply(answer, to: part, at: now, random: random)
+        let settlement = Settlement(part, answer, actions)
+        unsettled += settlement.resolved
+        if !actions.isEmpty { _ = gate.enter() }
+        return settlement
     }
 
-    /// Ends an attempt whose result the store has, and counts it. A flush that waited for its events returns now.
-    mutating func finish(_ batch: BatchProgress, _ work: StoreWork) {
-        if work.isNeeded { gate.leave() }
-        journal.record(work.result, work.rejected)
-        erasures.count(work.result)
-        batches.resolve(batch.id, work.result)
-        if work.mustSettle {
-            batches.remove(batch.id)
-        } else if work.hasGivenBack {
-            batches.giveBack(batch.id)
-        } else if let deferral = work.deferral {
-            // Now, because another worker can resume the batch, and the store must have its rejected events before.
-            batches.deferBatch(batch, deferral)  // mutant: forget-deferred-batch
-        }
+    /// Ends an attempt when the store has learned its result, and counts it.
+    mutating func finish(_ settlement: Settlement) {
+        if !settlement.actions.isEmpty { gate.leave() }
+        unsettled -= settlement.resolved
+        journal.record(settlement, row: rule.row, isSearching: rule.isSearching)
+        flushes.record(settlement)
+        for case .remove(let id) in settlement.actions { rule.remove(id) }
+        rule.settled(settlement.part.batch.id)
         waiters.noted()
-        waiters.endFlushes(upTo: work.result.endsFlushes ? .max : batches.settled)
-        if maximumInFlight > 1 || mustDelete || mustErase { waiters.changed() }
+        endFlushes(.complete)
+        if policy.maximumBatchesInFlight > 1 || mustDelete || mustErase { waiters.changed() }
     }
+}
+
+// MARK: - Deletion
+
+extension RouteState {
+    private var mustDelete: Bool { !isStopped && waiters.wantDeletion && !erasures.isRunning }
+
+    /// Counts a deleted batch. The store could remove it if `isComplete`.
+    mutating func deleted(_ batch: Batch.ID, isComplete: Bool) {
+        journal.deleted(rule.remove(batch))
+        flushes.removed(batch)
+        if !isComplete { isDeletionComplete = false }
+        waiters.changed()
+    }
+
+    /// Counts a batch that was taken in order to delete it.
+    ///
+    /// - Returns: whether the deletion goes on; false after the deadline of a shutdown.
+    mutating func took(toDelete batch: Batch) -> Bool {
+        rule.took(batch, size: BatchSize(events: .max, bytes: .max))
+        flushes.took(batch)
+        return gate.isOpen
+    }
+
+    /// Ends the deletion that ``Step/deleteAll(_:)`` began.
+    mutating func deletedAll(isComplete: Bool) {
+        waiters.endDeletion(success: isComplete && isDeletionComplete)
+        isDeletionComplete = true
+        gate.leave()
+        // The workers end the flushes, unless they find events that came in the meantime.
+        waiters.changed()
+    }
+}
+
+// MARK: - Erasure
+
+extension RouteState {
+    /// Whether workers must wait for an erasure.
+    private var mustErase: Bool { !isStopped && erasures.current != nil }
+
+    /// Adds an erasure behind the ones that wait or run.
+    mutating func beginErasure() -> Int {
+        defer { waiters.changed() }
+        return erasures.add()
+    }
+
+    /// Decides the next step of the caller of an erasure.
+    mutating func nextStep(ofErasure number: Int) -> ErasureStep {
+        if isStopped { return .stop }
+        // mutant: erase-in-flight
+        guard erasures.current == number, !mustDelete, isQuiet, gate.enter() else {
+            return .wait(inputs: waiters.inputs)
+        }
+        erasures.isRunning = true
+        return .erase(rule.open)
+    }
+
+    /// Takes erased events out of an open batch.
+    ///
+    /// - Returns: whether no other events are left, so that the store must remove the batch.
+    mutating func erased(_ places: [Int], of id: Batch.ID) -> Bool {
+        flushes.erased(places, of: id)
+        journal.deleted(places.count)
+        rule.erase(places, of: id)
+        guard rule.batch(id)?.rest.isEmpty ?? true else { return false }
+        rule.remove(id)
+        return true
+    }
+
+    /// Ends an erasure, and counts the store's part of it.
+    mutating func endErasure(_ number: Int, _ report: ErasureReport) {
+        reported { $0.erased(report) }
+        erasures.remove(number)
+        waiters.changed()
+    }
+}
+
+/// The erasures that the host waits for, one after the other.
+struct Erasures: Sendable {
+    private var waiting: [Int] = []
+    private var last = 0
+    /// Whether one is being made. No worker uses the store then.
+    var isRunning = false
+
+    /// The one that runs or must begin.
+    var current: Int? { waiting.first }
+
+    mutating func add() -> Int {
+        last += 1
+        waiting.append(last)
+        return last
+    }
+
+    mutating func remove(_ number: Int) {
+        if current == number { isRunning = false }
+        waiting.removeAll { $0 == number }
+    }
+}
+
+// MARK: - Status
+
+extension RouteState {
+    /// Returns the status if it differs from the last one, and enters the gate. Call ``takeNextStatus()`` when the store has it.
+    ///
+    /// It returns nil while another worker passes one to the store. That worker continues with the newest.
+    mutating func takeStatus() -> RouteStatus? {
+        guard status != journal.status, !journal.isKeepingStatus, gate.enter() else { return nil }
+        journal.status = status
+        journal.isKeepingStatus = true
+        return journal.status
+    }
+
+    mutating func takeNextStatus() -> RouteStatus? {
+        journal.isKeepingStatus = false
+        defer { gate.leave() }
+        return takeStatus()
+    }
+
+    private var status: RouteStatus {
+        let (attempts, isEmpty) = (journal.ledger.attempts, journal.ledger.waiting == 0)
+        var status = RouteStatus()
+        status.lastStatus = attempts.lastStatus
+        status.lastFailure = attempts.lastFailure
+        // Deleted events aren't sent again.
+        if rule.isInDoubt, !isEmpty { (status.state, status.nextAttempt) = (.pausing, rule.pauseEnd) }
+        if let obstacle = conditions.obstacle { (status.state, status.nextAttempt) = (obstacle, nil) }
+        return status
+    }
+}
+
+// MARK: - Steps
+
+/// The next step of a worker.
+enum Step: Sendable {
+    /// Take a batch of this size. The worker is at the gate.
+    case take(BatchSize, inputs: Int)
+    /// Give this batch back to the store. The worker is at the gate.
+    case release(OpenBatch)
+    case send(Part)
+    /// Delete everything in the store and these batches. The worker is at the gate.
+    case deleteAll([Batch.ID])
+    /// Wait until ``Waiters/inputs`` has another value.
+    case wait(inputs: Int)
+    case stop
+}
+
+/// The next step of the caller of an erasure.
+enum ErasureStep: Sendable {
+    /// Erase in these open batches and in the store. The caller is at the gate.
+    case erase([OpenBatch])
+    /// Wait until ``Waiters/inputs`` has another value.
+    case wait(inputs: Int)
+    case stop
+}
+
+/// An answer with its actions for the store.
+struct Settlement: Sendable {
+    let part: Part
+    let answer: Answer
+    let actions: [DeliveryRule.Action]
+    /// Events with a final verdict.
+    let resolved: Int
+    /// The dead letters among them.
+    let rejected: Int
+
+    init(_ part: Part, _ answer: Answer, _ actions: [DeliveryRule.Action]) {
+        (self.part, self.answer, self.actions) = (part, answer, actions)
+        rejected = actions.reduce(0) { if case .reject(let events, _) = $1 { $0 + events.count } else { $0 } }
+        resolved = answer.accepted.count + rejected
+    }
+}
+
+/// The actions that follow from a change of ``RouteState``. Run them without the lock.
+struct Actions: Sendable {
+    let waiters: [(Waiters.Waiter, Bool)]
+    let flushes: [(resume: @Sendable (FlushReport) -> Void, report: FlushReport)]
+    let diagnostics: [Diagnostic]
+    let mustClose: Bool
 }

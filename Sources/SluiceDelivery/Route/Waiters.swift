@@ -1,9 +1,7 @@
-/// The callers that wait for a route: flushes, deletions, shutdowns and idle workers. This is a value without I/O.
+/// The callers that wait for a route: deletions, shutdowns and idle workers. This is a value without I/O.
 struct Waiters: Sendable {
     struct Waiter: Sendable {
         enum Event: Sendable, Equatable {
-            /// The events of all batches before this number of taken events are resolved, or a wait is useless.
-            case flushed(upTo: Int)
             case deleted
             /// Delivery has ended, and the store is closed.
             case closed
@@ -11,15 +9,13 @@ struct Waiters: Sendable {
             case changed
         }
 
-        fileprivate(set) var event: Event
-        /// When a flush stops waiting.
-        var deadline: Duration?
+        let event: Event
         /// Lets the caller continue. The value says whether the event happened as it should.
         let resume: @Sendable (Bool) -> Void
     }
 
     private var waiting: [Waiter] = []
-    /// Callers of the deletion that goes on. Later callers wait for a deletion of their own.
+    /// Callers of the deletion in progress. Later callers wait for a deletion of their own.
     private var deleting: [Waiter]?
     /// Waiters to resume without the lock, each with its value.
     private(set) var ended: [(Waiter, Bool)] = []
@@ -39,7 +35,7 @@ struct Waiters: Sendable {
         let isOver =
             switch waiter.event {
             case .changed: gate.isEnding || inputs != seen
-            case .flushed, .deleted: gate.isEnding
+            case .deleted: gate.isEnding
             case .closed: gate.isClosed
             }
         if isOver { ended.append((waiter, waiter.event != .deleted)) } else { waiting.append(waiter) }
@@ -67,7 +63,7 @@ struct Waiters: Sendable {
     }
 
     /// Wakes the workers at a time, or before. An earlier alarm stays, because the system keeps a cancelled sleep until its
-    /// time. Nil ends it if no batch is out.
+    /// time. Nil ends it if no worker is busy.
     mutating func setAlarm(_ time: Duration?, isIdle: Bool, at now: Duration) {
         guard let time else {
             if isIdle { alarm = nil }
@@ -80,7 +76,6 @@ struct Waiters: Sendable {
     /// Ends the waits that delivery can't end any more.
     mutating func stop() {
         alarm = nil
-        endFlushes()
         changed()
         end(.deleted, success: false)
     }
@@ -89,28 +84,6 @@ struct Waiters: Sendable {
 
     mutating func end(_ event: Waiter.Event, success: Bool = true) {
         ended += remove { $0.event == event }.map { ($0, success) }
-    }
-
-    mutating func endFlushes(upTo taken: Int = .max) {
-        let flushes = remove { if case .flushed(let target) = $0.event { target <= taken } else { false } }
-        ended += flushes.map { ($0, true) }
-    }
-
-    /// Ends the flushes whose deadline has passed.
-    mutating func endFlushes(dueAt now: Duration) {
-        ended += remove { $0.deadline.map { $0 <= now } ?? false }.map { ($0, false) }
-    }
-
-    /// Whether the host waits for a flush.
-    var areFlushing: Bool { waiting.contains { if case .flushed = $0.event { true } else { false } } }
-
-    /// Moves the ends of flushes, because critical events were taken. They can come after a flush and overtake its
-    /// events.
-    mutating func delayFlushes(by events: Int) {
-        for index in waiting.indices {
-            guard case .flushed(let target) = waiting[index].event, target < .max else { continue }
-            waiting[index].event = .flushed(upTo: target + events)
-        }
     }
 
     // MARK: Deletion

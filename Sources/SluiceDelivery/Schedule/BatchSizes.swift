@@ -1,15 +1,17 @@
-/// The sizes of batches and their parts: larger ones while a backlog drains. If large parts fail, the route sends small ones for
-/// a while.
+/// The sizes of batches and their parts: larger ones while a backlog drains. If large parts fail, the route halves them for a
+/// while.
 struct BatchSizes: Sendable {
     private let small: BatchSize
     private let large: BatchSize
-    /// Attempts with a large part that had no response, since the last one with an acceptance.
-    private var failures = 0
-    /// Small parts that the receiver must accept before a large one is tried again.
+    /// The most events of a part.
+    private var limit = Int.max
+    /// Parts that the receiver must accept before ``limit`` is doubled.
     private var pause = 0
     private var nextPause = BatchSizes.shortestPause
+    /// Failures since the last acceptance that can be due to the size of their part.
+    private var failures = (count: 0, events: 0)
 
-    /// One lost response says nothing about the size. The first repetition is the same request, so receivers recognize it.
+    /// One lost response says nothing about the size.
     private static let mostFailures = 2
     private static let shortestPause = 20
     private static let longestPause = 10_240
@@ -23,35 +25,45 @@ struct BatchSizes: Sendable {
     }
 
     /// The size of the next batch, of so many events that can be taken.
-    func next(takeable: Int) -> BatchSize { pause == 0 && takeable > large.events ? large : small }
+    func next(takeable: Int) -> BatchSize { part(of: takeable > large.events ? large : small) }
 
-    /// The size of the next part of a batch that was taken with this size. It stays the same while the route tracks and sends
-    /// other events, because a repeated request must have the same events.
+    /// The size of the next part of a batch that was taken with this size.
     func part(of size: BatchSize) -> BatchSize {
-        pause == 0 ? size : BatchSize(events: min(size.events, small.events), bytes: min(size.bytes, small.bytes))
+        size.events <= limit ? size : BatchSize(events: limit, bytes: size.bytes)
     }
 
-    /// Records the result of an attempt.
-    mutating func record(_ result: SendResult) {
-        guard result.isAttempt else { return }
-        guard result.offered > small.events else {
-            if result.accepted > 0, pause > 0 { pause -= 1 }
-            return
+    /// Records the answer to a part of so many events, while events are searched for or not.
+    mutating func record(_ answer: Answer, events: Int, isSearching: Bool = false) {
+        if answer.isOversized { return halve(events) }
+        if let failure = answer.failure, events > 1 {
+            if failure.isTooLarge {
+                // A search sends ever smaller parts, whatever their size has to do with it.
+                if !isSearching { failures = (Self.mostFailures, events) }
+            } else if failure.status == nil, failure.kind == .passing, events > small.events {
+                failures = (failures.count + 1, events)
+            }
         }
-        if result.accepted > 0 {
-            (failures, nextPause) = (0, BatchSizes.shortestPause)
-        } else if result.splitReason != nil {
-            shrink()
-        } else if case .retry = result.effect, result.status == nil, pause == 0 {
-            failures += 1
-            if failures >= BatchSizes.mostFailures { shrink() }
+        guard !answer.accepted.isEmpty else { return }
+        if failures.count >= Self.mostFailures, failures.events > events {
+            // The receiver works, and takes smaller parts.
+            halve(failures.events)
+        } else if pause > 0 {
+            pause -= 1
+            if pause == 0 { double() }
+        } else if events > small.events {
+            nextPause = Self.shortestPause
         }
+        failures.count = 0
     }
 
-    private mutating func shrink() {
-        // Batches that were in flight together fail together.
-        guard pause == 0 else { return }
-        (failures, pause) = (0, nextPause)
-        nextPause = min(2 * nextPause, BatchSizes.longestPause)
+    private mutating func halve(_ events: Int) {
+        limit = max(1, min(limit, events) / 2)
+        (pause, failures.count) = (nextPause, 0)
+        nextPause = min(2 * nextPause, Self.longestPause)
+    }
+
+    private mutating func double() {
+        limit = limit < large.events / 2 ? 2 * limit : .max
+        if limit < .max { pause = Self.shortestPause }
     }
 }

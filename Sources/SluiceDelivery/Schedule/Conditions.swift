@@ -23,8 +23,6 @@ struct Conditions: Sendable {
     private var connectivity: Signal.Connectivity?
     /// The time in which no batch is started, because the system is about to suspend the process.
     private var suspension: Range<Duration>?
-    /// Whether requests were cancelled because of the suspension.
-    private var isSuspended = false
 
     init(_ policy: DeliveryPolicy) {
         sendsOverMeteredNetworks = policy.sendsOverMeteredNetworks
@@ -38,32 +36,24 @@ struct Conditions: Sendable {
 
     /// The meaning of a report about the network.
     enum NetworkChange {
-        case lost, changed, regained
+        case lost, same, changed, regained
     }
 
     mutating func connectivityChanged(_ connectivity: Signal.Connectivity) -> NetworkChange {
         defer { self.connectivity = connectivity }
         if connectivity == .unavailable { return .lost }
+        if connectivity == self.connectivity { return .same }
         return self.connectivity == .unavailable ? .regained : .changed
     }
 
     /// Starts no batch shortly before the system suspends the process, and shortly after. Pass nil if you know that the
     /// system won't suspend it.
-    ///
-    /// - Returns: whether you can repeat cancelled requests now.
-    mutating func expectSuspension(in time: Duration?, at now: Duration) -> Bool {
-        guard let time else {
-            defer { (suspension, isSuspended) = (nil, false) }
-            return isSuspended
-        }
+    mutating func expectSuspension(in time: Duration?, at now: Duration) {
+        guard let time else { return suspension = nil }
         let end = now + max(.zero, time)
         let margin = min(Conditions.minimumBackgroundTime, max(.zero, time) / 3)
         suspension = end - margin..<end + Conditions.suspensionGrace
-        return false
     }
-
-    /// Call this when you cancel requests because of the suspension.
-    mutating func cancelledSends() { isSuspended = true }
 
     // MARK: Decisions
 
@@ -101,9 +91,6 @@ struct Conditions: Sendable {
         networkNotice = .given
         return true
     }
-
-    /// Whether the system is about to suspend the process, which can be its end.
-    var isSuspending: Bool { suspension != nil }
 
     /// The end of the suspension that is expected; nil if a batch can be started.
     func suspensionEnd(at now: Duration) -> Duration? {

@@ -121,7 +121,7 @@ struct Passes: Sendable {
     ///
     /// - Parameters:
     ///   - waiting: the events that can be taken.
-    ///   - mustSend: whether a back-off has ended, or the route drains.
+    ///   - mustSend: whether a pause has ended, or the route drains.
     ///   - now: the time.
     /// - Returns: whether events may be taken from the store now.
     mutating func maySend(_ waiting: Int, mustSend: Bool, at now: Duration) -> Bool {

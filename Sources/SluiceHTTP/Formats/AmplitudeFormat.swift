@@ -52,12 +52,8 @@ struct AmplitudeFormat: WireFormat {
         case 429:
             switch throttling(of: batch, by: response) {
             case let all where all.allSatisfy({ $0 == .none }): break
-            // In an app, all events are usually of one user. A repeated request can be the deferred rest of a batch, which must
-            // not stop other users.
-            case let all where batch.retryCount == 0 && all.allSatisfy({ $0 == .forHours }):
-                return .all(later(.forHours, response))
             case let all:
-                // The events of a batch are deferred together, for the short time if it applies to any of them.
+                // The events of a batch are set aside together, for the short time if it applies to any of them.
                 let isShort = all.contains(.forSeconds)
                 return .each(all.map { $0 == .none ? rest : later(isShort ? .forSeconds : .forHours, response) })
             }

@@ -11,10 +11,10 @@ extension HTTPResponse {
     /// |---|---|
     /// | 2xx | accepted |
     /// | 3xx | hold: a captive portal or a wrong URL, because redirects aren't followed |
-    /// | 400, 422 | split: one of the events may be invalid |
+    /// | 400, 422 | split: one of the events may be invalid, or all |
     /// | 408, 425, 429, 5xx | retry, not before ``retryAfter`` |
-    /// | 413 | too large: the batch is sent in smaller parts |
-    /// | any other 4xx | hold, not before ``retryAfter``: wrong credentials, URL or format, for which no event should be dropped |
+    /// | 413 | too large: smaller parts follow for a while |
+    /// | any other 4xx | hold, not before ``retryAfter``: probably wrong credentials, URL or format |
     /// | any other number | retry: not a valid status |
     public var verdict: Verdict {
         switch status {

@@ -215,7 +215,7 @@ struct SegmentSample {
                 while let batch = try store.nextBatch(BatchSize(events: 500, bytes: 262_144)) {
                     let date = SystemTime().wallTime()
                     store.reject(
-                        batch.events.map { DeadLetter(line: $0, reason: "HTTP 400", date: date, refusalsInARow: 3) },
+                        batch.events.map { DeadLetter(line: $0, reason: "HTTP 400", date: date) },
                         in: batch.id)
                     try store.settle(batch.id)
                 }

@@ -207,7 +207,7 @@ def holds(machine):
     server.query("DROP TABLE IF EXISTS absent")
     status, counts, said = machine.deliver(lines, url(server.port), "clickhouse18:absent", store, deadline=0)
     same("exit status, delivered, waiting", (status, counts["delivered"], counts["waiting"]), (2, 0, len(lines)))
-    if "held" not in said or "code 60" not in said:
+    if "paused" not in said or "code 60" not in said:
         raise Failed(f"no message gives the reason: {said}")
     server.make_table("absent")
     status, counts, _ = machine.deliver([], url(server.port), "clickhouse18:absent", store)

@@ -9,11 +9,9 @@ struct Attack: Sendable, CustomTestStringConvertible {
     /// The result in the route.
     enum Fate: Sendable, Hashable {
         case delivered
-        /// A retry after this many milliseconds. Half of the first back-off is 500.
+        /// A retry after this many milliseconds. The middle of the first back-off is 550, and a little less after an acceptance.
         case retried(after: Int)
         case held
-        /// Nothing is delivered. Events are kept, as waiting or rejected.
-        case refused
     }
 
     /// When the server misbehaves.
@@ -126,7 +124,8 @@ extension Attack {
         Attack("resets a connection that it has kept", .delivered, backOff, moment: .reuse) { connection, _ in
             try connection.reset()
         },
-        Attack("hangs on a connection that it has kept", backOff, moment: .reuse, isTimed: true) { connection, _ in
+        Attack("hangs on a connection that it has kept", .retried(after: 547), moment: .reuse, isTimed: true) {
+            connection, _ in
             try connection.waitForClose()
         },
     ]
@@ -225,7 +224,6 @@ extension Attack {
             switch status {
             case 200...299: .delivered
             case 408, 425, 429, 500...: backOff
-            case 400, 413, 422: .refused
             default: .held
             }
         return Attack("\(status)", fate, response: "HTTP/1.1 \(status) Odd\r\nContent-Length: 0\r\n\r\n")

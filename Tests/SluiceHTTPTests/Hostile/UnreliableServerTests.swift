@@ -11,7 +11,8 @@ struct UnreliableServerTests {
 
     /// Failures. Some store the batch without confirming it.
     static let faults: [TrialServer.Action] = [
-        .status(500), .status(502), .status(408), .status(301, "Location: /\r\n"), .status(401), .status(404),
+        .status(500), .status(502), .status(408), .status(400), .status(413),
+        .status(301, "Location: /\r\n"), .status(401), .status(404),
         .status(429, "Retry-After: 20\r\n"), .status(503, "Retry-After: nonsense\r\n"),
         TrialServer.Action { $0.end() }, TrialServer.Action { try $0.reset() },
         TrialServer.Action { try $0.write("nonsense\r\n\r\n") },
@@ -24,11 +25,8 @@ struct UnreliableServerTests {
         TrialServer.Action(keeps: true) { try $0.waitForClose() },
     ]
 
-    /// Refusals that no event causes, for batches of more than one event.
-    static let refusals: [TrialServer.Action] = [.status(413), .status(400)]
-
     @Test(
-        "every event arrives, in order unless it was answered alone, if the server fails in 30 % of the requests",
+        "every event arrives, and none is a dead letter, if the server fails in 30 % of the requests",
         arguments: [1, 3])
     func randomFaultsLoseNothing(batchesInFlight: Int) async throws {
         let count = Trials.count(full: 100_000, few: 4_000)
@@ -37,16 +35,12 @@ struct UnreliableServerTests {
         let random = Locked(SeededRandom(seed: 1))
         let kept = Locked<Set<Int>>([])
         let failures = Locked(0)
-        // An event that is answered alone can be the reason of the answer, so the next one is offered before it.
-        let suspects = Locked<Set<Int>>([])
         let server = try TrialServer { _, numbers, _ in
             let action: TrialServer.Action? = random.withLock { random in
                 guard Int.random(in: 0..<100, using: &random) < 30 else { return nil }
-                let all = numbers.count > 1 ? Self.faults + Self.refusals : Self.faults
-                return all.randomElement(using: &random)
+                return Self.faults.randomElement(using: &random)
             }
             if action != nil { failures.withLock { $0 += 1 } }
-            if action != nil, numbers.count == 1 { suspects.withLock { $0.formUnion(numbers) } }
             if action?.keeps == true { kept.withLock { $0.formUnion(numbers) } }
             return action
         }
@@ -54,7 +48,7 @@ struct UnreliableServerTests {
         let draws = Locked(SeededRandom(seed: 2))
         let subject = try HostilePipeline(
             to: server.url, storingIn: directory.path,
-            timeouts: HTTPTimeouts(connect: .seconds(20), total: .seconds(20)),
+            timeouts: HTTPTimeouts(connect: .seconds(2), total: .seconds(2)),
             policy: policy, random: { draws.withLock { $0.next() } })
         for start in stride(from: 0, to: count, by: 1_000) {
             subject.track(start..<min(count, start + 1_000))
@@ -72,8 +66,6 @@ struct UnreliableServerTests {
         var seen: Set<Int> = []
         let firsts = books.read.filter { seen.insert($0).inserted }
         #expect(firsts.sorted() == Array(0..<count))
-        let others = firsts.filter { [suspects = suspects.withLock(\.self)] in !suspects.contains($0) }
-        if batchesInFlight == 1 { #expect(others == others.sorted()) }
         #expect(books.confirmed.count == count, "a confirmed event was sent again")
         var times: [Int: Int] = [:]
         for number in books.read { times[number, default: 0] += 1 }
@@ -95,11 +87,10 @@ struct UnreliableServerTests {
         let rounds = Trials.count(full: 50, few: 5)
         for _ in 0..<rounds {
             await subject.pipeline.flush()
-            #expect(subject.ledger.waiting + subject.ledger.rejected == count)
-            #expect(subject.ledger.delivered == 0)
+            #expect((subject.ledger.waiting, subject.ledger.rejected, subject.ledger.delivered) == (count, 0, 0))
             subject.time.advanceToNextSleeper()
         }
-        #expect(subject.diagnostics.contains(.held))
+        #expect(subject.diagnostics.contains(.paused))
         let probes = server.all.requests
         isGood.withLock { $0 = true }
         await subject.drain()
@@ -121,12 +112,17 @@ struct UnreliableServerTests {
             let directory = try TemporaryDirectory()
             let subject = try HostilePipeline(to: server.url, storingIn: directory.path, policy: Self.policy)
             subject.track(0..<count)
-            await subject.drain()
+            var last = count
+            while await subject.pipeline.flush().waiting > 0, last < count + 40 {
+                subject.time.advance(by: .seconds(10))
+                subject.track(last..<last + 1)
+                last += 1
+            }
             let ledger = await subject.pipeline.shutdown()
             #expect(ledger.isBalanced)
             #expect(ledger.routes[0].rejected == 1)
-            #expect(ledger.routes[0].delivered == count - 1)
-            #expect(server.all.confirmed == (0..<count).filter { $0 != bad })
+            #expect(ledger.routes[0].delivered == last - 1)
+            #expect(server.all.confirmed.sorted() == (0..<last).filter { $0 != bad })
             #expect(server.all.read == server.all.confirmed)
             requests += server.all.requests
         }

@@ -24,7 +24,8 @@ import Testing
         await bench.transport.waitForSends(1)
         bench.pipeline.suspendDelivery()
         #expect(await flush.waiting == 3)
-        #expect(bench.ledger.attempts.failed == 1)
+        // It says nothing about the receiver.
+        #expect(bench.ledger.attempts.total == 0)
         bench.pipeline.expectSuspension(in: nil)
         await bench.pipeline.flush()
         #expect(try bench.transport.accepted().map(\.name) == ["Event 0", "Event 1", "Event 2"])

@@ -92,7 +92,7 @@ import Testing
         let flush = Task { await bench.pipeline.flush() }
         await bench.transport.waitForSends(1)
         let deletion = Task { await bench.pipeline.deleteWaitingEvents() }
-        bench.transport.release(.all(.retry(after: nil)))
+        bench.transport.release(.all(.retry(after: .seconds(60))))
         _ = await deletion.value
         _ = await flush.value
         #expect(bench.ledger.dropped == [.deleted: 3])
@@ -119,7 +119,7 @@ import Testing
         let store = FaultyStore(WatchedStore()) { operation, _ in
             operation == .settle ? SluiceError(.inputOutput, "read-only") : nil
         }
-        let bench = try Bench(ScriptedTransport([.answer(.all(.retry(after: nil)))]), store: store)
+        let bench = try Bench(ScriptedTransport(then: .answer(.all(.retry(after: nil)))), store: store)
         if isUnderway {
             bench.track(2)
             await bench.pipeline.flush()

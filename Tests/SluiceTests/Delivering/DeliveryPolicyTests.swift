@@ -62,7 +62,6 @@ import Testing
         ("maximumBackOff", { $0.maximumBackOff = .seconds(Int64.max) }),
         ("backOffSteps", { $0.backOffSteps = [.seconds(Int64.max - 1) ... .seconds(Int64.max)] }),
         ("backOffSteps", { $0.backOffSteps = [.seconds(-1) ... .seconds(1)] }),
-        ("holdInterval", { $0.holdInterval = .zero }),
         ("maximumBatchesInFlight", { $0.maximumBatchesInFlight = 0 }),
         ("maximumBatchesInFlight", { $0.maximumBatchesInFlight = 4 }),
     ]
@@ -86,11 +85,11 @@ import Testing
             delivery: DeliveryPolicy(
                 batch: BatchSize(events: 1, bytes: 1), flushCount: 1, flushInterval: .seconds(1),
                 criticalInterval: .zero, backOff: .milliseconds(1), maximumBackOff: .milliseconds(1),
-                holdInterval: .seconds(1), maximumBatchesInFlight: 3))
+                maximumBatchesInFlight: 3))
         _ = try Bench(
             delivery: DeliveryPolicy(
                 flushInterval: year, criticalInterval: year, backOff: year, maximumBackOff: year,
-                backOffSteps: [.zero...year], holdInterval: year))
+                backOffSteps: [.zero...year]))
     }
 
     @Test("the longest duration does not trap in the system's clock")
@@ -196,15 +195,15 @@ import Testing
         bench.transport.release(.all(.accepted))
     }
 
-    @Test("a returning network sends waiting events and ends a hold; an unchanged one does not")
-    func returningNetworkSendsAndEndsHold() async throws {
+    @Test("a returning network sends waiting events and ends a pause; an unchanged one does not")
+    func returningNetworkSendsAndEndsPause() async throws {
         let bench = try Bench(ScriptedTransport([.answer(.all(.hold(reason: "captive portal")))]))
         bench.pipeline.signal(.connectivity(.available))
         bench.track(1)
         await bench.sends(at: 15)
-        await bench.sleeps(until: 15 + 75)
+        await bench.sleeps(until: 15 + Bench.wait(1, isRefused: true))
         bench.pipeline.signal(.connectivity(.available))
-        await bench.sleeps(until: 15 + 75)
+        await bench.sleeps(until: 15 + Bench.wait(1, isRefused: true))
         bench.pipeline.signal(.connectivity(.unavailable))
         bench.pipeline.signal(.connectivity(.available))
         await bench.transport.waitForSends(2)

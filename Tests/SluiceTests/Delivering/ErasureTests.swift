@@ -46,10 +46,11 @@ import Testing
         bench.pipeline.resumeDelivery()
         await bench.transport.waitForSends(inFlight)
         let erasure = Task { await bench.pipeline.erase(where: Self.isErased) }
-        for _ in 0..<inFlight { bench.transport.release(.all(.retry(after: nil, reason: "busy"))) }
+        for _ in 0..<inFlight { bench.transport.release(.all(.retry(after: .seconds(60), reason: "busy"))) }
         #expect(await erasure.value == ErasureReport(events: 18))
         #expect(bench.ledger.dropped == [.deleted: 18])
         let sends = bench.transport.batches.count
+        bench.time.advance(by: .seconds(70))
         await bench.drained()
         #expect(try names(bench, after: sends).sorted() == (0..<35).filter { $0 % 2 == 1 }.map { "\($0)" }.sorted())
         #expect(bench.ledger.waiting == 0)
@@ -74,7 +75,7 @@ import Testing
         #expect(bench.ledger.deadLetters == 1)
         #expect(bench.ledger.droppedDeadLetters == [.deleted: 1])
         #expect(bench.ledger.waiting == 1)
-        bench.time.advance(by: .seconds(61))
+        bench.time.advance(by: .seconds(62))
         await bench.drained()
         #expect(try names(bench, after: 1) == ["3"])
         #expect(bench.pipeline.ledger.isBalanced)
@@ -108,12 +109,13 @@ import Testing
             Task { await bench.pipeline.erase { $0.name.flatMap { Int($0) }.map { $0 % 5 == rest } ?? false } }
         }
         let deletion = Task { await bench.pipeline.deleteWaitingEvents() }
-        bench.transport.release(.all(.retry(after: nil, reason: "busy")))
+        bench.transport.release(.all(.retry(after: .seconds(60), reason: "busy")))
         for erasure in erasures { #expect(await erasure.value.isComplete) }
         #expect(await deletion.value)
         #expect(bench.ledger.dropped == [.deleted: 30])
         #expect(bench.pipeline.ledger.isBalanced)
         track(bench, 30..<32)
+        bench.time.advance(by: .seconds(70))
         #expect(await bench.pipeline.flush().delivered == 2)
     }
 

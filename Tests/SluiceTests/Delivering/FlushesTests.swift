@@ -6,7 +6,7 @@ import Testing
 
 /// The events of a flush, compared with lists of their numbers.
 @Suite struct FlushesTests {
-    /// A store, a table of batches and flushes, and the numbers of each flush's events.
+    /// A store, open batches and flushes, and the numbers of each flush's events.
     private struct Model {
         struct Expected {
             var waiting: Set<Int>
@@ -14,69 +14,85 @@ import Testing
             var rejected = 0
         }
 
-        var table = BatchTable()
+        var flushes = Flushes()
         var store = ModelStore()
-        var batches: [BatchProgress] = []
-        var flushes: [Int: Expected] = [:]
+        var open: [OpenBatch] = []
+        var expected: [Int: Expected] = [:]
+        let reports = Locked<[Int: FlushReport]>([:])
+        var begun = 0
         var tracked = 0
+
+        static func number(_ line: EventLine) -> Int { Int(line.bytes.first ?? 255) }
+
+        static func numbers(_ batch: OpenBatch) -> [Int] { batch.rest.map { number(batch.batch.events[$0]) } }
 
         mutating func track() {
             let priority: Event.Priority = Int.random(in: 0..<3) == 0 ? .critical : .normal
             tracked += 1
-            store.append(SteppedRoute.line(tracked, priority))
-            if priority == .critical { table.flushes.appendedCritical() }
+            store.append(EventLine(bytes: [UInt8(tracked)], priority: priority))
+            if priority == .critical { flushes.appendedCritical() }
         }
 
         mutating func flush() {
-            let inStore = store.events.map(SteppedRoute.number)
-            let out = batches.flatMap(SteppedRoute.numbers)
-            flushes[table.beginFlush(untaken: inStore.count)] = Expected(waiting: Set(inStore + out))
+            let inStore = store.events.map(Self.number)
+            begun += 1
+            expected[begun] = Expected(waiting: Set(inStore + open.flatMap(Self.numbers)))
+            // Each has a deadline of its own, so that one can end.
+            flushes.begin(untaken: inStore.count, open, until: .seconds(begun)) { [reports, begun] report in
+                reports.withLock { $0[begun] = report }
+            }
         }
 
         mutating func take() {
             guard let batch = store.nextBatch(BatchSize(events: .random(in: 1...6), bytes: .max)) else { return }
-            table.beginTake()
-            batches.append(BatchProgress(batch))
-            table.took(BatchProgress(batch), size: BatchSize(events: 10, bytes: .max))
+            open.append(OpenBatch(batch, size: BatchSize(events: 10, bytes: .max)))
+            flushes.took(batch)
         }
 
         /// Loses the oldest event if it is a normal one.
         mutating func lose() {
             guard store.events.first?.priority == .normal, let line = store.loseOldest() else { return }
-            for key in flushes.keys { flushes[key]?.waiting.remove(SteppedRoute.number(line)) }
-            table.flushes.changed(by: -1)
+            for key in expected.keys { expected[key]?.waiting.remove(Self.number(line)) }
+            flushes.changed(by: -1)
         }
 
         mutating func send() {
-            guard let index = batches.indices.randomElement() else { return }
-            if batches[index].isDeferred { batches[index].resume() }
-            let part = batches[index].nextPart(BatchSize(events: .random(in: 1...6), bytes: .max))
-            let choices: [Verdict] = [
-                .duplicate, .rejected(reason: "no"), .retry(after: .zero), .retry(after: .seconds(1)),
-            ]
-            let each = part.events.map { _ in Bool.random() ? .accepted : choices.randomElement() ?? .accepted }
-            let all: [Verdicts] = [.all(.accepted), .all(.retry(after: nil)), .all(.hold(reason: "no"))]
-            let verdicts = Bool.random() ? .each(each) : all.randomElement() ?? .all(.accepted)
-            let before = Set(SteppedRoute.numbers(waitingIn: batches[index]))
-            let result = batches[index].apply(verdicts, toFirst: part.events.count)
-            let rejected = Set(result.rejected.map { SteppedRoute.number($0.line) })
-            let left = Set(SteppedRoute.numbers(waitingIn: batches[index]))
-            let accepted = before.subtracting(left).subtracting(rejected)
-            for key in flushes.keys {
-                guard let waiting = flushes[key]?.waiting else { continue }
-                flushes[key]?.delivered += waiting.intersection(accepted).count
-                flushes[key]?.rejected += waiting.intersection(rejected).count
-                flushes[key]?.waiting = waiting.subtracting(accepted).subtracting(rejected)
+            guard let index = open.indices.randomElement() else { return }
+            let places = open[index].rest.filter { _ in Bool.random() }
+            if places.isEmpty { return }
+            let part = Part(open[index], places)
+            let isAccepted = part.places.map { _ in Bool.random() }
+            let answer = Answer(
+                .each(isAccepted.map { $0 ? .accepted : .retry(after: .seconds(1)) }), count: places.count)
+            let dead = zip(places, isAccepted).filter { !$1 && Bool.random() }.map { place, _ in
+                DeliveryRule.Refused(
+                    line: open[index].batch.events[place], place: place, reason: "no", status: nil,
+                    response: ResponseText(nil))
             }
-            table.resolve(batches[index].id, result)
-            if batches[index].isResolved { table.remove(batches.remove(at: index).id) }
+            flushes.record(Settlement(part, answer, [.reject(dead, open[index].id)]))
+            let accepted = Set(zip(part.batch.events, isAccepted).filter(\.1).map { Self.number($0.0) })
+            let rejected = Set(dead.map { Self.number($0.line) })
+            for key in expected.keys {
+                guard let waiting = expected[key]?.waiting else { continue }
+                expected[key]?.delivered += waiting.intersection(accepted).count
+                expected[key]?.rejected += waiting.intersection(rejected).count
+                expected[key]?.waiting = waiting.subtracting(accepted).subtracting(rejected)
+            }
+            open[index].remove(zip(places, isAccepted).filter { _, accepted in accepted }.map(\.0))
+            open[index].remove(dead.map(\.place))
+            if open[index].rest.isEmpty { open.remove(at: index) }
         }
 
-        /// Ends a flush, and returns whether its report is exact.
+        /// Ends the oldest flush, and returns whether its report is exact.
         mutating func end() -> Bool {
-            guard let (number, expected) = flushes.randomElement() else { return true }
-            flushes[number] = nil
-            let report = table.flushes.end(number, unreadBytes: 0)
+            guard let number = expected.keys.min(), let expected = expected.removeValue(forKey: number) else {
+                return true
+            }
+            var ledger = RouteLedger(name: "main")
+            ledger.waiting = .max
+            flushes.end(.due(.seconds(number)), ledger)
+            for (resume, report) in flushes.takeEnded() { resume(report) }
+            guard let report = reports.withLock({ $0[number] }) else { return false }
             return report.delivered == expected.delivered && report.rejected == expected.rejected
                 && report.waiting == expected.waiting.count
         }
@@ -95,7 +111,7 @@ import Testing
                 case 8...9: model.send()
                 case 10: model.lose()
                 default:
-                    reports += model.flushes.isEmpty ? 0 : 1
+                    reports += model.expected.isEmpty ? 0 : 1
                     guard model.end() else {
                         Issue.record("a wrong report in trial \(trial)")
                         return
@@ -108,11 +124,17 @@ import Testing
 
     @Test("events of an earlier process that the store finds during a flush belong to it")
     func foundEventsBelongToFlush() {
-        var table = BatchTable()
-        let number = table.beginFlush(untaken: 0)
-        table.flushes.changed(by: 3)
-        let report = table.flushes.end(number, unreadBytes: 7)
-        #expect(report.waiting == 3)
-        #expect(report.unreadBytes == 7)
+        var flushes = Flushes()
+        let result = Locked<FlushReport?>(nil)
+        flushes.begin(untaken: 0, [], until: nil) { report in result.withLock { $0 = report } }
+        flushes.changed(by: 3)
+        var ledger = RouteLedger(name: "main")
+        (ledger.waiting, ledger.unreadBytes) = (3, 7)
+        flushes.end(.complete, ledger)
+        #expect(flushes.ended.isEmpty)
+        flushes.end(.all, ledger)
+        for (resume, report) in flushes.takeEnded() { resume(report) }
+        #expect(result.withLock { $0?.waiting } == 3)
+        #expect(result.withLock { $0?.unreadBytes } == 7)
     }
 }

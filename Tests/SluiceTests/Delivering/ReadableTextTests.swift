@@ -19,17 +19,21 @@ struct ReadableTextTests {
 
     @Test("one event is in the singular", arguments: [1, 2])
     func countsHaveNumber(count: Int) async throws {
-        let pipeline = try pipeline(rejecting: [.all(.rejected(reason: "no name"))])
-        for _ in 0..<count { pipeline.track("Purchase") }
+        let rejected = Array(repeating: Verdict.rejected(reason: "no name"), count: count)
+        let pipeline = try pipeline(rejecting: [.each(rejected + [.accepted])])
+        pipeline.pauseDelivery()
+        for _ in 0...count { pipeline.track("Purchase") }
+        pipeline.resumeDelivery()
         let report = await pipeline.flush()
         let expected =
             count == 1
-            ? "rejected [main]: 1 event became a dead letter: no name"
-            : "rejected [main]: 2 events became dead letters, the first because: no name"
+            ? "rejected [main]: 1 event became a dead letter: no name (the last one: Purchase)"
+            : "rejected [main]: 2 events became dead letters: no name (the last one: Purchase)"
         #expect(messages.withLock(\.self) == [expected])
-        #expect("\(report)" == "0 delivered, \(count) rejected, 0 waiting")
+        #expect("\(report)" == "1 delivered, \(count) rejected, 0 waiting")
         let letters = count == 1 ? "1 dead letter" : "2 dead letters"
-        #expect("\(pipeline.ledger)" == "\(count) tracked\nmain: 0 delivered, 0 waiting, \(count) rejected, \(letters)")
+        let counts = "1 delivered, 0 waiting, \(count) rejected, \(letters)"
+        #expect("\(pipeline.ledger)" == "\(count + 1) tracked\nmain: \(counts)")
     }
 
     @Test("a ledger shows every count that isn't zero")

@@ -7,40 +7,41 @@ import Testing
     static let retry = ScriptedTransport.Step.answer(.all(.retry(after: nil)))
 
     @Test(
-        "the wait doubles with each failure",
+        "the wait grows with each failure, up to five minutes",
         arguments: [
             retry, .failure(SluiceError(.inputOutput, "no connection")), .answer(.each([])),
         ])
-    func waitDoublesWithEachFailure(step: ScriptedTransport.Step) async throws {
-        let bench = try Bench(ScriptedTransport(Array(repeating: step, count: 10)))
+    func waitGrowsWithEachFailure(step: ScriptedTransport.Step) async throws {
+        let bench = try Bench(ScriptedTransport(Array(repeating: step, count: 24)))
         bench.track(1)
-        // A back-off of 2 s / 1.1, with a jitter of 55 %, doubles up to 55 % of 300 s.
         var at = 15.0
         await bench.sends(at: at)
-        for wait in [1.0, 2, 4, 8, 16, 32, 64, 128, 165, 165] {
-            at += wait
+        for tries in 1...24 {
+            at += Bench.wait(tries)
             await bench.sends(at: at)
         }
         let report = await bench.pipeline.flush()
         #expect(report.waiting == 0)
         #expect(bench.ledger.delivered == 1)
-        #expect(bench.ledger.attempts.failed == 10)
+        #expect(bench.ledger.attempts.failed == 24)
         #expect(bench.pipeline.ledger.isBalanced)
     }
 
-    @Test("a success halves the next wait instead of resetting it")
-    func successHalvesNextWait() async throws {
+    @Test("a success makes the next wait a short one")
+    func successShortensNextWait() async throws {
         let bench = try Bench(
             ScriptedTransport([Self.retry, Self.retry, .answer(.all(.accepted)), Self.retry]))
         bench.track(1)
         await bench.sends(at: 15)
-        await bench.sends(at: 16)
-        await bench.sends(at: 18)
+        await bench.sends(at: 15 + Bench.wait(1))
+        await bench.sends(at: 15 + Bench.wait(1) + Bench.wait(2))
         await bench.drained()
         bench.track(1)
-        await bench.sends(at: 33)
-        await bench.sends(at: 35)
-        #expect(bench.sizes == [1, 1, 1, 1, 1])
+        let next = 30 + Bench.wait(1) + Bench.wait(2)
+        await bench.sends(at: next)
+        await bench.transport.waitForSends(4)
+        // A failure was chance, so the receiver fails a little more often.
+        await bench.time.waitForSleeper(within: .seconds(next + Bench.wait(1))...(.seconds(next + 1.5 * Bench.wait(1))))
     }
 
     @Test("Retry-After is a floor, and nothing ends it early")
@@ -48,7 +49,7 @@ import Testing
         let bench = try Bench(ScriptedTransport([.answer(.all(.retry(after: .seconds(60))))]))
         bench.track(1)
         await bench.sends(at: 15)
-        // 60 s, and half of the first back-off of 2 s.
+        // 60 s, and the first pause.
         await bench.sleeps(until: 76)
         bench.pipeline.signal(.connectivity(.available))
         bench.pipeline.signal(.didEnterBackground)
@@ -56,6 +57,7 @@ import Testing
         #expect(report.delivered == 0)
         #expect(report.waiting == 1)
         bench.track(10)
+        // The event that failed alone has its own time, too.
         await bench.sends(at: 76)
         await bench.pipeline.flush()
         #expect(bench.ledger.delivered == 11)
@@ -80,10 +82,14 @@ import Testing
             await bench.transport.waitForSends(before + 1)
             while bench.ledger.attempts.total == before { await Task.yield() }
         }
-        // The alarm of the interval stays, because the hold lasts longer.
-        await bench.sleeps(until: isHold ? 15 : 1)
+        for _ in 0..<10 { await Task.yield() }
         #expect(bench.transport.batches.count == 4)
         #expect(bench.time.continuousTime() == .zero)
+    }
+
+    private func flap(_ bench: Bench) {
+        bench.pipeline.signal(.connectivity(.unavailable))
+        bench.pipeline.signal(.connectivity(.available))
     }
 
     @Test("a success lets the network end three waits once more")
@@ -94,27 +100,29 @@ import Testing
         bench.track(1)
         await bench.pipeline.flush()
         for sends in 2...4 {
-            bench.pipeline.signal(.connectivity(.available))
+            flap(bench)
             await bench.transport.waitForSends(sends)
             while bench.ledger.attempts.total < sends { await Task.yield() }
         }
         // The fourth wait takes its time.
-        bench.pipeline.signal(.connectivity(.available))
-        await bench.sends(at: 1)
+        flap(bench)
+        for _ in 0..<1_000 { await Task.yield() }
+        #expect(bench.transport.batches.count == 4)
         await bench.drained()
         bench.track(1)
         await bench.pipeline.flush()
-        bench.pipeline.signal(.connectivity(.available))
+        let now = bench.time.continuousTime()
+        flap(bench)
         await bench.transport.waitForSends(7)
-        #expect(bench.time.continuousTime() < .seconds(1.1))
+        #expect(bench.time.continuousTime() == now)
     }
 
-    @Test("a Retry-After in the past still waits for the back-off")
-    func pastRetryAfterStillWaits() async throws {
+    @Test("a Retry-After in the past is none")
+    func pastRetryAfterIsNone() async throws {
         let bench = try Bench(ScriptedTransport([.answer(.all(.retry(after: .seconds(-1_000))))]))
         bench.track(1)
         await bench.sends(at: 15)
-        await bench.sends(at: 16)
+        await bench.sends(at: 15 + Bench.wait(1))
     }
 
     @Test("Retry-After is limited to an hour")
@@ -125,31 +133,31 @@ import Testing
         await bench.sends(at: 15 + 3_600 + 1)
     }
 
-    @Test("a route on hold keeps everything and probes at its interval")
-    func heldRouteKeepsEventsAndProbes() async throws {
-        let hold = ScriptedTransport.Step.answer(.all(.hold(reason: "HTTP 401")))
-        let bench = try Bench(ScriptedTransport([hold, hold]))
+    @Test("a receiver that refuses everything is asked at growing intervals, and everything is kept")
+    func refusedRouteKeepsEventsAndProbes() async throws {
+        let refused = ScriptedTransport.Step.answer(.all(.hold(reason: "HTTP 401")))
+        let bench = try Bench(ScriptedTransport(Array(repeating: refused, count: 40)))
         bench.track(1)
-        await bench.sends(at: 15)
-        // Half of the interval of 100 s, and half of the other half.
-        await bench.sleeps(until: 90)
-        bench.track(20)
-        bench.pipeline.signal(.connectivity(.available))
-        #expect(bench.ledger.waiting == 21)
-        await bench.sends(at: 90)
-        await bench.sends(at: 240)
-        await bench.pipeline.flush()
-        #expect(bench.ledger.delivered == 21)
-        #expect(bench.diagnostics.filter { $0.kind == .held }.map(\.message) == ["HTTP 401", "HTTP 401"])
+        var at = 15.0
+        await bench.sends(at: at)
+        for tries in 1...32 {
+            at += min(Bench.wait(tries, isRefused: true), 0.75 * 4_800)
+            await bench.sends(at: at)
+        }
+        #expect(bench.ledger.waiting == 1)
+        #expect(bench.diagnostics.filter { $0.kind == .paused }.map(\.message) == ["HTTP 401"])
     }
 
-    @Test("the diagnostic of a hold has its reason, even among other verdicts")
-    func holdDiagnosticHasReason() async throws {
+    @Test("an event that is refused beside an acceptance is searched for")
+    func refusalBesideAcceptanceIsSearched() async throws {
         let bench = try Bench(ScriptedTransport([.answer(.each([.accepted, .hold(reason: "quota")]))]))
         bench.track(2)
         await bench.pipeline.flush()
-        #expect(bench.diagnostics.map(\.message) == ["quota"])
         #expect(bench.ledger.delivered == 1)
+        #expect(bench.ledger.waiting == 1)
+        bench.time.advance(by: .seconds(10))
+        await bench.pipeline.flush()
+        #expect(bench.ledger.delivered == 2)
         #expect(bench.pipeline.ledger.isBalanced)
     }
 
@@ -160,7 +168,7 @@ import Testing
         bench.track(4)
         await bench.pipeline.flush()
         #expect(bench.pipeline.ledger.isBalanced)
-        await bench.sends(at: 1)
+        bench.time.advance(by: .seconds(2))
         await bench.pipeline.flush()
         #expect(
             try bench.transport.batches.map { try $0.events.map { try $0.event().name } }
@@ -171,7 +179,7 @@ import Testing
         #expect(bench.pipeline.ledger.isBalanced)
     }
 
-    @Test("one bad event blocks no other and is the only one rejected")
+    @Test("one bad event blocks no other, is set aside, and is the only one rejected when more are accepted")
     func onlyBadEventIsRejected() async throws {
         let store = FaultyStore(WatchedStore())
         let bench = try Bench(
@@ -182,21 +190,35 @@ import Testing
         bench.track(25)
         await bench.pipeline.flush()
         #expect(bench.ledger.delivered == 24)
+        #expect(bench.ledger.waiting == 1)
+        for _ in 0..<20 where bench.ledger.waiting > 0 {
+            bench.time.advance(by: .seconds(60))
+            bench.track(1)
+            await bench.pipeline.flush()
+        }
+        #expect(bench.ledger.waiting == 0)
         #expect(bench.ledger.rejected == 1)
         #expect(try store.rejected.flatMap(\.self).map { try $0.line.event().name } == ["Event 7"])
+        let letters = try await bench.pipeline.deadLetters()
+        #expect(letters.map(\.reason) == ["the receiver accepts others: HTTP 400"])
+        #expect(bench.diagnostics.map(\.kind) == [.searching, .rejected])
+        #expect(bench.diagnostics.last?.message.hasSuffix("HTTP 400 (the last one: Event 7)") == true)
         #expect(bench.pipeline.ledger.isBalanced)
     }
 
-    @Test("a bad event that is alone becomes a dead letter immediately")
-    func loneBadEventIsRejected() async throws {
-        let store = FaultyStore(WatchedStore())
-        let bench = try Bench(ScriptedTransport([.answer(.all(.split(reason: "HTTP 400")))]), store: store)
-        bench.track(1)
-        await bench.pipeline.flush()
-        #expect(bench.ledger.waiting == 0)
-        #expect(bench.ledger.rejected == 1)
-        #expect(bench.ledger.deadLetters == 1)
-        #expect(try store.rejected.flatMap(\.self).map { try $0.line.event().name } == ["Event 0"])
-        #expect(bench.pipeline.ledger.isBalanced)
+    @Test("a receiver that refuses everything it gets makes no dead letter")
+    func refusedEventsAreNoDeadLetters() async throws {
+        for verdict in [Verdict.split(reason: "no"), .rejected(reason: "no"), .hold(reason: "no")] {
+            let bench = try Bench(ScriptedTransport(then: .answer(.all(verdict, status: 400))))
+            for _ in 0..<50 {
+                bench.track(3)
+                bench.time.advance(by: .seconds(600))
+                await bench.pipeline.flush()
+            }
+            #expect(bench.ledger.rejected == 0)
+            #expect(bench.ledger.waiting == 150)
+            #expect(bench.diagnostics.map(\.kind) == [.paused])
+            #expect(bench.pipeline.ledger.isBalanced)
+        }
     }
 }

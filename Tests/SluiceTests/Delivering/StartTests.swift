@@ -109,7 +109,7 @@ import Testing
     }
 
     private func notices(_ bench: Bench) -> Int {
-        bench.diagnostics.count { $0.kind == .held && $0.message.contains("no report about the network") }
+        bench.diagnostics.count { $0.kind == .paused && $0.message.contains("no report about the network") }
     }
 
     @Test("without a report about the network, a diagnostic says so once, when events have waited for 10 s")

@@ -20,9 +20,9 @@ import Testing
         #expect(report.waiting == 4)
         await bench.sleeps(until: 1)
         bench.time.advance(by: .seconds(1))
-        await bench.sleeps(until: 3)
-        bench.time.advance(by: .seconds(2))
-        await bench.sends(at: 7)
+        await bench.sleeps(until: 2.3)
+        bench.time.advance(by: .seconds(1.3))
+        await bench.sends(at: 3.99)
         // The flush asks until the store returns nothing. The thread that asks last can be slower than this one.
         await bench.pipeline.flush()
         #expect((5...6).contains(store.count(of: .nextBatch)))

@@ -2,12 +2,11 @@ import Sluice
 import SluiceTesting
 import Testing
 
-/// A pipeline of one route in virtual time, whose random numbers are all one half: every wait is known. A first back-off takes 1 s.
+/// A pipeline of one route in virtual time, whose random numbers are all one half: every wait is known. The first pause takes 1 s.
 struct Bench {
     static let policy = DeliveryPolicy(
         batch: BatchSize(events: 10, bytes: .max), flushCount: 5, flushInterval: .seconds(15),
-        criticalInterval: .seconds(3), backOff: .seconds(2) / 1.1, maximumBackOff: .seconds(300),
-        holdInterval: .seconds(100))
+        criticalInterval: .seconds(3), backOff: .seconds(2) / 1.1, maximumBackOff: .seconds(300))
 
     let time = VirtualTime()
     let transport: ScriptedTransport
@@ -29,6 +28,14 @@ struct Bench {
             store
             transport
         }
+    }
+
+    /// How long an event waits that has failed alone so many times, and nothing was accepted.
+    static func wait(_ tries: Int, isRefused: Bool = false) -> Double {
+        var seconds = 1.0
+        for _ in 1..<tries { seconds *= 1.3 }
+        // The middle of 10 to 100 %, and of 50 to 100 %.
+        return isRefused ? seconds * 0.75 / 0.55 : min(seconds, 0.55 * 300)
     }
 
     /// Each random number is half of the range.

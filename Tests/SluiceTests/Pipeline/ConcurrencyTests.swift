@@ -43,7 +43,7 @@ import Testing
 
     static func pipeline(_ seed: UInt64, _ stores: [WatchedStore]) throws -> Pipeline {
         let policy = DeliveryPolicy(
-            flushCount: 20, backOff: .milliseconds(1), maximumBackOff: .milliseconds(2), holdInterval: .seconds(1))
+            flushCount: 20, backOff: .milliseconds(1), maximumBackOff: .milliseconds(2))
         return try Pipeline(delivery: policy) {
             Sieve(every: 50, reason: .filtered)
             Route("sieved") {

@@ -316,18 +316,19 @@ import Testing
         let bench = try Bench(ScriptedTransport(then: .answer(.all(.retry(after: nil), status: 429))))
         bench.track(1)
         let end = Task { await bench.pipeline.shutdown(timeout: .seconds(5)) }
-        // Attempts at 0, 1 and 3 s. The next one would be at 7 s, after the deadline.
+        // Attempts at 0, 1, 2.3 and 4 s. The next one would be at 6.2 s, after the deadline.
         await bench.sends(at: 1)
-        await bench.sends(at: 3)
+        await bench.sends(at: 2.3)
+        await bench.sends(at: 3.99)
         let ledger = await end.value
-        #expect(bench.time.continuousTime() < .milliseconds(3_001))
+        #expect(bench.time.continuousTime() < .milliseconds(3_991))
         #expect(ledger.routes[0].waiting == 1)
-        #expect(bench.transport.batches.count == 3)
+        #expect(bench.transport.batches.count == 4)
     }
 
     @Test("without a timeout, a shutdown without a network ends with the second failure; with one, it tries until then")
     func shutdownWithoutNetwork() async throws {
-        for (timeout, retries) in [(nil, [1.0]), (Duration.seconds(5), [1, 3])] {
+        for (timeout, retries) in [(nil, [1.0]), (Duration.seconds(5), [1, 2.3, 3.99])] {
             let bench = try Bench(ScriptedTransport(then: .answer(.all(.retry(after: nil)))))
             bench.track(1)
             let end = Task { await bench.pipeline.shutdown(timeout: timeout) }
@@ -426,7 +427,8 @@ import Testing
 
     @Test("the ledger balances with half of a batch delivered")
     func ledgerBalancesWithHalfDeliveredBatch() async throws {
-        let bench = try Bench(ScriptedTransport([.answer(.each([.accepted, .hold(reason: "full")]))]))
+        let bench = try Bench(
+            ScriptedTransport([.answer(.each([.accepted, .hold(reason: "full", after: .seconds(600))]))]))
         bench.track(2)
         let ledger = await bench.pipeline.shutdown()
         #expect(ledger.routes[0].delivered == 1)

@@ -197,10 +197,10 @@ struct TrackedEventTests {
         func severity(_ kind: Diagnostic.Kind) -> Diagnostic.Severity {
             Diagnostic(kind: kind, route: nil, message: "").severity
         }
-        #expect([.replayed, .note].map(severity) == [.info, .info])
-        #expect([.retrying, .splitting].map(severity) == [.warning, .warning])
+        #expect([.resumed, .note].map(severity) == [.info, .info])
+        #expect([.retrying, .searching].map(severity) == [.warning, .warning])
         #expect(
-            ([.dropped, .held, .rejected, .store, .plugin, .encoding] as [Diagnostic.Kind]).allSatisfy {
+            ([.dropped, .paused, .rejected, .store, .plugin, .encoding] as [Diagnostic.Kind]).allSatisfy {
                 severity($0) == .error
             })
         #expect(Diagnostic.Severity.info < .warning && .warning < Diagnostic.Severity.error)

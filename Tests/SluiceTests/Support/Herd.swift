@@ -47,8 +47,9 @@ struct Herd {
     }
 
     private struct Client {
-        var schedule = DeliverySchedule(policy: .standard)
+        var rule = DeliveryRule(.standard)
         var batches: Int
+        var taken: UInt64 = 0
     }
 
     private static let step = Duration.milliseconds(100)
@@ -75,7 +76,6 @@ struct Herd {
     mutating func run() -> Result {
         for number in clients.indices {
             let begin = .seconds(15) * Double.random(in: 0..<1, using: &random)
-            clients[number].schedule.flushRequested()
             wake(number, at: begin)
         }
         var waiting = clients.count
@@ -85,13 +85,12 @@ struct Herd {
             tokens = min(Double(scenario.capacity), tokens + Double(scenario.capacity) / 10)
             // No client is always the first.
             for number in wakes[index].shuffled(using: &random) {
-                switch clients[number].schedule.decision(at: now, .init(waiting: max(0, clients[number].batches) * 50))
-                {
-                case .send:
-                    answer(number, now)
+                switch offer(number, at: now) {
+                case .send(let part):
+                    answer(number, part, now)
                     wake(number, at: now + Herd.step)
                 case .wait(let until?): wake(number, at: until)
-                case .wait(until: nil), .stop: break
+                case .wait(until: nil), .take, .release: break
                 }
                 if clients[number].batches == 0 {
                     clients[number].batches = -1
@@ -106,21 +105,36 @@ struct Herd {
         return result
     }
 
-    private mutating func answer(_ number: Int, _ now: Duration) {
-        var effect = SendResult.Effect.retry(after: nil)
+    /// A batch is one event here: only the number of requests matters.
+    private mutating func offer(_ number: Int, at now: Duration) -> DeliveryRule.Offer {
+        while true {
+            let open = clients[number].rule.waiting
+            let offer = clients[number].rule.offer(
+                takeable: max(0, clients[number].batches - open), limit: \.self, at: now, random: { random.next() })
+            guard case .take = offer else { return offer }
+            clients[number].taken += 1
+            let line = EventLine(bytes: [UInt8(truncatingIfNeeded: clients[number].taken)], priority: .normal)
+            clients[number].rule.took(
+                Batch(id: clients[number].taken, events: [line]), size: BatchSize(events: 1, bytes: .max))
+        }
+    }
+
+    private mutating func answer(_ number: Int, _ part: Part, _ now: Duration) {
+        var verdict = Verdict.retry()
         if now >= Herd.outage {
             result.demand[Int((now - Herd.outage) / .seconds(1))] += 1
             if tokens >= 1 {
                 tokens -= 1
                 clients[number].batches -= 1
-                effect = .progress
+                verdict = .accepted
             } else {
-                effect = .retry(after: scenario.retryAfter)
+                verdict = .retry(after: scenario.retryAfter)
             }
         }
-        clients[number].schedule.took(50)
-        let drawn = random.next()
-        clients[number].schedule.record(effect, at: now, drawn)
+        let actions = clients[number].rule.apply(
+            Answer(.all(verdict, status: 503), count: 1), to: part, at: now, random: { random.next() })
+        for case .remove(let id) in actions { clients[number].rule.remove(id) }
+        clients[number].rule.settled(part.batch.id)
     }
 
     private mutating func wake(_ number: Int, at time: Duration) {

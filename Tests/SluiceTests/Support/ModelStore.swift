@@ -10,12 +10,29 @@ struct ModelStore: Sendable {
 
     private var waiting: [Stored] = []
     private var handedOut: [Batch.ID: [EventLine]] = [:]
+    /// The places that ``settle(_:of:)`` and ``reject(_:in:)`` have named.
+    private var done: [Batch.ID: Set<Int>] = [:]
     private var lastBatch: Batch.ID = 0
+    /// Events of an earlier process. ``read()`` makes them waiting events.
+    private var unread: [EventLine] = []
     /// Whether the store returns nothing, although it has events.
     var isStuck = false
+    var status = RouteStatus()
+
+    init(unread: [EventLine] = []) {
+        self.unread = unread
+    }
 
     mutating func append(_ line: EventLine, segment: Int = 0) {
         waiting.append(Stored(line: line, segment: segment))
+    }
+
+    /// - Returns: the number of events that the store has found.
+    mutating func read() -> Int {
+        guard !isStuck else { return 0 }
+        defer { unread = [] }
+        waiting = unread.map { Stored(line: $0, segment: -1) } + waiting
+        return unread.count
     }
 
     mutating func nextBatch(_ size: BatchSize) -> Batch? {
@@ -35,13 +52,35 @@ struct ModelStore: Sendable {
         return Batch(id: lastBatch, events: events)
     }
 
+    mutating func reject(_ places: [Int], in batch: Batch.ID) { done[batch, default: []].formUnion(places) }
+
+    mutating func settle(_ places: [Int], of batch: Batch.ID) { done[batch, default: []].formUnion(places) }
+
+    mutating func release(_ batch: Batch.ID, rest: [EventLine]) -> Bool {
+        guard !isStuck, handedOut.removeValue(forKey: batch) != nil else { return false }
+        for line in rest { append(line) }
+        return true
+    }
+
     /// - Returns: whether the batch was handed out.
     mutating func settle(_ batch: Batch.ID) -> Bool { handedOut.removeValue(forKey: batch) != nil }
+
+    /// - Returns: the erased events. Those that are handed out are not among them.
+    mutating func erase(where isMatch: (EventLine) -> Bool) -> [EventLine] {
+        for (id, events) in handedOut { settle(events.indices.filter { isMatch(events[$0]) }, of: id) }
+        defer { waiting.removeAll { isMatch($0.line) } }
+        return waiting.map(\.line).filter(isMatch)
+    }
 
     /// Loses the oldest event that is not handed out, and tells nobody.
     mutating func loseOldest() -> EventLine? { waiting.isEmpty ? nil : waiting.removeFirst().line }
 
     func events(in batch: Batch.ID) -> [EventLine] { handedOut[batch] ?? [] }
+
+    /// The events of a batch that a later process would send.
+    func rest(of batch: Batch.ID) -> [EventLine] {
+        events(in: batch).indices.filter { done[batch]?.contains($0) != true }.map { events(in: batch)[$0] }
+    }
 
     /// The events that it can return.
     var events: [EventLine] { waiting.map(\.line) }

@@ -1,82 +1,100 @@
+import SluiceTesting
+
 @testable import Sluice
 @testable import SluiceDelivery
 
-/// A route over a ``ModelStore``, whose workers and host take one atomic step at a time. A step uses the state once, as under
-/// its lock, or the store once. ``Worker`` and ``RouteRuntime`` take the same steps on threads.
+/// A route over a ``ModelStore``, whose workers and host take one atomic step at a time. A step uses the state once, as
+/// under its lock, or the store once. ``Worker`` and ``RouteRuntime`` take the same steps on threads.
 ///
-/// It checks after each step that no event is sent after its verdict, and that the counts are right.
+/// It checks after each step that no event is sent after its end, that the counts are right, and that no worker sleeps
+/// although it could work. It is a value: a copy goes on by itself.
 struct SteppedRoute {
-    /// A worker between two steps.
-    enum Worker {
-        case free
-        case holding(BatchProgress)
-        case goingToSleep(BatchProgress?, inputs: Int)
-        case asleep(BatchProgress?)
-        case taking(Permit)
-        case took(Batch, Permit)
-        case tookNothing(Permit)
-        case readingBacklog(inputs: Int)
-        case comparing(Backlog, inputs: Int)
-        case sending(BatchProgress, Permit)
-        case answered(BatchProgress, SendResult, epoch: Int)
-        case usingStore(BatchProgress, StoreWork, resolved: Int)
-        case usedStore(BatchProgress, StoreWork, resolved: Int)
-        case deleting(Batch.ID, Deletion?)
-        case deleted(Batch.ID, Deletion?)
-        case deletingAll(Deletion)
-        case tookToDelete(Batch, Deletion)
-        case deletedAll
-        case stopped
+    enum Fate: CaseIterable {
+        case delivered, rejected, deleted, evicted, vanished
     }
 
-    /// The rest of a deletion of everything.
-    struct Deletion {
-        fileprivate var deferred: [Batch.ID]
+    /// A flush or a deletion.
+    struct Call {
+        let events: Set<Int>
+        let interruptions: Int
+        /// How many events the flush counts, and some counts when it began.
+        var covered = 0, found = 0, gone = 0, blur = 0
+        var deadline: Duration?
+    }
+
+    enum End {
+        case flush(Int, FlushReport), deletion(Int, Bool), close
     }
 
     var state: RouteState
-    var store = ModelStore()
-    private(set) var workers: [Worker]
-    private(set) var now = Duration.zero
-    /// Events that the store has accepted and the route hasn't counted yet.
-    private(set) var uncounted: [EventLine] = []
-    /// The events with a verdict, those that the store has lost, and those that were deleted.
-    private(set) var resolved: Set<Int> = []
-    private(set) var lost: Set<Int> = []
-    private(set) var deleted: Set<Int> = []
+    var store: ModelStore
+    var threads: [Thread]
+    var now = Duration.zero
     /// The broken rule; nil if everything is right.
-    private(set) var fault: String?
-    /// How often all events of a part were deferred, so that the route backed off.
-    private(set) var backOffs = 0
-    private let random: UInt64
-    private var counted = 0
-    /// Events that workers have taken from the store, and the route hasn't noted yet.
-    private var unnoted = 0
-    /// Events that the route has noted as taken.
-    private var taken = 0
-    private let batchEvents: Int
-    /// Events with a verdict that the route hasn't noted yet.
-    private var unrecorded = 0
+    var fault: String?
+    /// Whether the host's conditions forbid to send.
+    var isHeldBack = false
+    /// Whether the store's next batch can't be read.
+    var isUnreadable = false
+    /// Events that the store has accepted and the route hasn't counted yet.
+    var uncounted: [EventLine] = []
+    /// What became of events.
+    var fates: [Int: Fate] = [:]
+    /// How often something delayed the delivery: a failure, or the host.
+    var interruptions = 0
+    /// The reports of the flushes that have ended.
+    var reports: [Int: FlushReport] = [:]
+    /// How often batches were released, counts compared, and parts sent beside others.
+    var released = 0, compared = 0, parallel = 0
+    let workers: Int
+    var counted: Set<Int> = []
+    var found = 0
+    /// The fates that the route has counted.
+    var noted: [Fate: Int] = [:]
+    /// The batches that the route has open.
+    var open: [Batch.ID: [Int]] = [:]
+    /// Events that were taken before they were counted.
+    var early = 0, blurAtNormal = 0
+    /// Events that were erased in the store.
+    var erased = 0
+    var calls: [Int: Call] = [:]
+    var lastCall = 0
+    var deadline: Duration?
+    var isClosed = false
+    var random: SeededRandom
+    /// What the closures of the current step report.
+    let ends = Locked<[End]>([])
 
-    init(_ policy: DeliveryPolicy, random: UInt64 = 0) {
-        self.random = random
-        batchEvents = policy.batch.events
-        state = RouteState(name: "main", policy: policy, maximumBatchSize: BatchProgressTests.unlimited)
+    init(_ policy: DeliveryPolicy, seed: UInt64 = 0, unread: [EventLine] = []) {
+        random = SeededRandom(seed: seed)
+        store = ModelStore(unread: unread)
+        workers = policy.maximumBatchesInFlight
+        let unlimited = BatchSize(events: .max, bytes: .max)
+        state = RouteState(name: "main", policy: policy, maximumBatchSize: unlimited)
+        state.journal.ledger.unreadBytes = unread.count
         state.opened(Backlog(events: 0, bytes: 0))
-        workers = Array(repeating: .free, count: policy.maximumBatchesInFlight)
+        threads = Array(repeating: .free, count: workers)
     }
 
     static func number(_ line: EventLine) -> Int { Int(line.bytes.first ?? 255) }
 
-    static func numbers(waitingIn batch: BatchProgress) -> [Int] {
-        (batch.unresolved + batch.deferred).map { number(batch.events[$0]) }
+    static func line(_ number: Int, _ priority: Event.Priority = .normal) -> EventLine {
+        EventLine(bytes: [UInt8(number)], priority: priority)
     }
 
-    static func line(_ number: Int, _ priority: Event.Priority = .normal) -> EventLine {
-        EventLine(bytes: BatchProgressTests.line(number).bytes, priority: priority)
+    static func lines(_ numbers: ClosedRange<Int>, _ priority: Event.Priority = .normal) -> [EventLine] {
+        numbers.map { line($0, priority) }
     }
 
     mutating func fail(_ rule: String) { fault = fault ?? rule }
+
+    /// Notes what became of events, and that the route counts it in the same step.
+    mutating func set(_ fate: Fate, _ lines: [EventLine], isNoted: Bool = false) {
+        for number in lines.map(Self.number) {
+            if let other = fates.updateValue(fate, forKey: number) { fail("event \(number): \(fate) after \(other)") }
+        }
+        if isNoted { noted[fate, default: 0] += lines.count }
+    }
 
     // MARK: Host
 
@@ -90,9 +108,9 @@ struct SteppedRoute {
     mutating func count(_ count: Int = 1) {
         for index in 0..<count {
             let (now, line) = (now, uncounted.removeFirst())
+            counted.insert(Self.number(line))
             state.appended(line.priority, isLast: index == count - 1) { now }
         }
-        counted += count
         endStep()
     }
 
@@ -102,41 +120,89 @@ struct SteppedRoute {
         count(lines.count)
     }
 
-    /// The store loses its oldest event, and tells nobody.
-    mutating func lose() {
-        if let line = store.loseOldest() { lost.insert(Self.number(line)) }
+    /// The route counts events that the store has found.
+    mutating func recover(_ lines: [EventLine]) {
+        found += lines.count
+        counted.formUnion(lines.map(Self.number))
+        state.reported { $0.recovered(lines.count) }
+        state.reported { $0.ledger.unreadBytes = 0 }
     }
 
-    mutating func flush(_ onEnd: @escaping @Sendable (Bool) -> Void = { _ in }) {
-        state.wait(for: .init(event: .flushed(upTo: state.flushTarget), resume: onEnd))
-        state.change { $0.flushRequested() }
+    /// The store loses its oldest event, and tells nobody unless it evicts it.
+    mutating func lose(evicts: Bool = false) {
+        guard let line = store.loseOldest() else { return }
+        set(evicts ? .evicted : .vanished, [line], isNoted: evicts)
+        if evicts { change { $0.reported { $0.lost(1, .evicted) } } }
+    }
+
+    /// - Returns: the key of its report in ``reports``.
+    @discardableResult
+    mutating func flush(until deadline: Duration? = nil) -> Int {
+        let rest = state.rule.waiting
+        lastCall += 1
+        calls[lastCall] = Call(
+            events: waiting, interruptions: isHindered ? -1 : interruptions,
+            covered: rest + max(0, counted.count - notes(Fate.allCases) - rest - unsettled), found: found,
+            gone: notes([.deleted, .evicted, .vanished]), blur: min(blurAtNormal, settledBlur), deadline: deadline)
+        state.flush(until: deadline) { [ends, lastCall] report in ends.withLock { $0.append(.flush(lastCall, report)) }
+        }
+        endStep()
+        return lastCall
+    }
+
+    mutating func delete() {
+        lastCall += 1
+        calls[lastCall] = Call(events: waiting, interruptions: isHindered ? -1 : interruptions)
+        let resume = { @Sendable [ends, lastCall] value in ends.withLock { $0.append(.deletion(lastCall, value)) } }
+        state.waiters.wait(.init(event: .deleted, resume: resume), inputs: nil, state.gate)
         endStep()
     }
 
-    mutating func delete(_ onEnd: @escaping @Sendable (Bool) -> Void = { _ in }) {
-        state.wait(for: .init(event: .deleted, resume: onEnd))
+    static func isErased(_ line: EventLine) -> Bool { number(line).isMultiple(of: 3) }
+
+    mutating func erase() {
+        threads.append(.erasing(state.beginErasure()))
+        endStep()
+    }
+
+    mutating func shutDown(deadline: Duration) {
+        if state.gate.enter() { threads.append(.stopping(deadline: deadline)) }
+        state.waiters.wait(
+            .init(event: .closed) { [ends] _ in ends.withLock { $0.append(.close) } }, inputs: nil, state.gate)
+        self.deadline = min(deadline, self.deadline ?? deadline)
+        interruptions += 1
         endStep()
     }
 
     /// Changes the state as another thread would.
-    mutating func change(_ body: (inout RouteState) -> Void) {
+    mutating func change(isInterruption: Bool = false, _ body: (inout RouteState) -> Void) {
         body(&state)
+        if isInterruption { interruptions += 1 }
         endStep()
+    }
+
+    /// The host cancels all requests before a suspension.
+    mutating func takeBack() {
+        for case (let index, .doing(.send(let part))) in threads.enumerated() {
+            threads[index] = .free
+            change(isInterruption: true) { $0.takeBack(part) }
+        }
     }
 
     // MARK: Time
 
-    var isAsleep: Bool {
-        uncounted.isEmpty && workers.allSatisfy { if case .asleep = $0 { true } else { false } }
-    }
+    /// Whether nothing happens before time passes.
+    var isAsleep: Bool { uncounted.isEmpty && threads.allSatisfy { $0.isAsleep || $0.isEnded } }
 
-    /// Passes time until the route's alarm.
+    /// Passes time until the next alarm.
     ///
     /// - Returns: false without an alarm.
     mutating func passTime() -> Bool {
-        guard let alarm = state.waiters.alarm else { return false }
-        if alarm <= now { fail("the alarm rings without time passing") }
-        passTime(until: alarm)
+        let times =
+            calls.values.compactMap(\.deadline) + [state.waiters.alarm, isClosed ? nil : deadline].compactMap(\.self)
+        guard let time = times.min() else { return false }
+        if isAsleep, time <= now, time == state.waiters.alarm { fail("the alarm rings without time passing") }
+        passTime(until: time)
         return true
     }
 
@@ -144,210 +210,57 @@ struct SteppedRoute {
     mutating func passTime(until time: Duration) {
         now = max(now, time)
         if let alarm = state.waiters.alarm, alarm <= now { state.waiters.rang(alarm) }
+        if calls.values.contains(where: { $0.deadline.map { $0 <= now } ?? false }) { state.endFlushes(.due(now)) }
+        if let deadline, deadline <= now { state.close() }
         endStep()
     }
 
-    // MARK: Workers
+    // MARK: Threads
 
-    /// Takes a worker's next step.
+    /// Takes a thread's next step.
     ///
     /// - Parameters:
-    ///   - index: the worker.
-    ///   - answer: the receiver's verdicts for a batch, if the step sends one.
+    ///   - index: the thread.
+    ///   - answer: the receiver's verdicts for a part, if the step sends one.
     mutating func step(_ index: Int, answer: (Batch) -> Verdicts = { _ in .all(.accepted) }) {
-        switch workers[index] {
-        case .free: decide(index)
-        case .holding(let batch): decide(index, batch)
-        case .goingToSleep(let batch, let inputs):
-            state.wait(for: .init(event: .changed, resume: { _ in }), inputs: inputs)
-            // If it has missed an input, it doesn't sleep. Others are not concerned.
-            let isMissed = !state.takeActions().waiters.isEmpty
-            workers[index] = isMissed ? SteppedRoute.awake(batch) : .asleep(batch)
-        case .asleep, .stopped: return
-        case .taking(let permit):
-            let batch = store.nextBatch(permit.size)
-            unnoted += batch?.events.count ?? 0
-            workers[index] = batch.map { .took($0, permit) } ?? .tookNothing(permit)
-        case .took(let batch, let permit):
-            unnoted -= batch.events.count
-            taken += batch.events.count
-            workers[index] = state.took(batch, permit) ? .sending(BatchProgress(batch), permit) : .stopped
-        case .tookNothing(let permit):
-            let inputs = state.foundNothing(permit, hasFailed: false, at: now) { [random] in random }
-            workers[index] = inputs.map { .readingBacklog(inputs: $0) } ?? .free
-        case .readingBacklog(let inputs): workers[index] = .comparing(store.backlog, inputs: inputs)
-        case .comparing(let backlog, let inputs):
-            state.compare(backlog, inputs: inputs, at: now) { [random] in random }
-            workers[index] = .free
-        case .sending(let batch, let permit): send(batch, permit, index, answer)
-        case .answered(let batch, let result, let epoch): record(batch, result, epoch, index)
-        case .usingStore(let batch, let work, let resolved):
-            if work.mustSettle, !store.settle(batch.id) { fail("a batch is settled twice") }
-            workers[index] = .usedStore(batch, work, resolved: resolved)
-        case .usedStore(let batch, let work, let resolved):
-            state.finish(batch, work)
-            unrecorded -= resolved
-            workers[index] = work.mustSettle || work.isDeferred ? .free : .holding(batch)
-        case .deleting, .deleted, .deletingAll, .tookToDelete, .deletedAll: stepDeletion(index)
-        }
+        let (thread, pauseEnd) = (threads[index], state.rule.pauseEnd)
+        threads[index] = .free
+        threads[index] = next(thread, answer)
+        if state.rule.pauseEnd > pauseEnd { interruptions += 1 }
         endStep()
     }
 
-    /// Takes a worker's steps until it is where `isThere` says.
+    /// Takes a thread's steps until it is where `isThere` says.
     mutating func run(
-        _ index: Int, answer: (Batch) -> Verdicts = { _ in .all(.accepted) }, until isThere: (Worker) -> Bool
+        _ index: Int, answer: (Batch) -> Verdicts = { _ in .all(.accepted) }, until isThere: (Thread) -> Bool
     ) {
         for _ in 0..<100 {
-            if isThere(workers[index]) { return }
+            if isThere(threads[index]) { return }
             step(index, answer: answer)
         }
-        fail("worker \(index) stays where it is: \(workers[index])")
+        fail("thread \(index) stays where it is: \(threads[index])")
     }
 
-    private static func awake(_ batch: BatchProgress?) -> Worker { batch.map { .holding($0) } ?? .free }
+    // MARK: End
 
-    private mutating func decide(_ index: Int) {
-        switch state.nextBatch(at: now) {
-        case .take(let permit): workers[index] = .taking(permit)
-        case .resume(let batch, let permit):
-            for case .usingStore(let other, _, _) in workers where other.id == batch.id {
-                fail("a batch is resumed before the store has its rejected events")
+    /// Lets everything end: the host does nothing more, the threads take steps in turn, and time passes.
+    mutating func finish(answer: (Self, Batch, _ turn: Int) -> Verdicts = { _, _, _ in .all(.accepted) }) {
+        HostStep.free.take(on: &self)
+        while !uncounted.isEmpty { count() }
+        for turn in 0..<500 where fault == nil {
+            var steps = 0
+            while !isAsleep, fault == nil {
+                steps += 1
+                if steps > 10_000 { fail("steps without end, and no time passes") }
+                for index in threads.indices {
+                    let verdicts =
+                        threads[index].isSending ? threads[index].part.map { answer(self, $0.batch, turn) } : nil
+                    step(index) { _ in verdicts ?? .all(.accepted) }
+                }
             }
-            workers[index] = .sending(batch, permit)
-        case .deleteAll(let batches): workers[index] = .deletingAll(Deletion(deferred: batches.map(\.id)))
-        case .wait(let inputs): workers[index] = .goingToSleep(nil, inputs: inputs)
-        case .stop: workers[index] = .stopped
+            if calls.isEmpty, deadline == nil, state.isStopped || state.journal.ledger.waiting == 0 { break }
+            if !passTime() { fail("something waits, and nothing wakes a worker") }
         }
-    }
-
-    private mutating func decide(_ index: Int, _ batch: BatchProgress) {
-        switch state.nextPart(of: batch, at: now) {
-        case .send(let permit): workers[index] = .sending(batch, permit)
-        case .leave: workers[index] = .free
-        case .delete: workers[index] = state.gate.enter() ? .deleting(batch.id, nil) : .stopped
-        case .wait(let inputs): workers[index] = .goingToSleep(batch, inputs: inputs)
-        case .stop: workers[index] = .stopped
-        }
-    }
-
-    private mutating func send(
-        _ batch: BatchProgress, _ permit: Permit, _ index: Int, _ answer: (Batch) -> Verdicts
-    ) {
-        var batch = batch
-        let before = Set(Self.numbers(waitingIn: batch))
-        if let result = batch.takeConfirmed() {
-            resolved.formUnion(before.subtracting(Self.numbers(waitingIn: batch)))
-            unrecorded += result.resolved
-            workers[index] = .answered(batch, result, epoch: permit.epoch)
-            return
-        }
-        batch.prepare(for: permit.stage)
-        let part = batch.nextPart(permit.size)
-        let numbers = part.events.map(Self.number)
-        if numbers.isEmpty { fail("nothing is sent") }
-        if !resolved.isDisjoint(with: numbers) { fail("an event is sent after its verdict") }
-        if !deleted.isDisjoint(with: numbers) { fail("an event is sent after it was deleted") }
-        let result = batch.apply(answer(part), toFirst: numbers.count, in: permit.stage)
-        resolved.formUnion(before.subtracting(Self.numbers(waitingIn: batch)))
-        unrecorded += result.resolved
-        if result.effect == .deferred { backOffs += 1 }
-        workers[index] = .answered(batch, result, epoch: permit.epoch)
-    }
-
-    private mutating func record(_ batch: BatchProgress, _ result: SendResult, _ epoch: Int, _ index: Int) {
-        guard let work = state.record(result, batch, epoch: epoch, at: now, random: { [random] in random }) else {
-            workers[index] = .stopped
-            return
-        }
-        if work.isNeeded {
-            workers[index] = .usingStore(batch, work, resolved: result.resolved)
-        } else {
-            unrecorded -= result.resolved
-            workers[index] = work.isDeferred ? .free : .holding(batch)
-        }
-    }
-
-    // MARK: Deletion
-
-    private mutating func stepDeletion(_ index: Int) {
-        switch workers[index] {
-        case .deleting(let batch, let rest):
-            deleted.formUnion(store.events(in: batch).map(Self.number).filter { !resolved.contains($0) })
-            if !store.settle(batch) { fail("a batch is deleted twice") }
-            workers[index] = .deleted(batch, rest)
-        case .deleted(let batch, let rest):
-            state.deleted(batch, isComplete: true)
-            if rest == nil { state.gate.leave() }
-            workers[index] = rest.map { .deletingAll($0) } ?? .free
-        case .deletingAll(var rest):
-            if let batch = rest.deferred.popLast() {
-                workers[index] = .deleting(batch, rest)
-            } else if let batch = store.nextBatch(BatchSize(events: 3, bytes: .max)) {
-                unnoted += batch.events.count
-                workers[index] = .tookToDelete(batch, rest)
-            } else {
-                workers[index] = .deletedAll
-            }
-        case .tookToDelete(let batch, let rest):
-            unnoted -= batch.events.count
-            taken += batch.events.count
-            _ = state.took(toDelete: batch)
-            workers[index] = .deleting(batch.id, rest)
-        default:
-            state.deletedAll(isComplete: true)
-            workers[index] = .free
-        }
-    }
-
-    // MARK: Checks
-
-    private mutating func endStep() {
-        for (waiter, value) in state.takeActions().waiters {
-            waiter.resume(value)
-            guard waiter.event == .changed else { continue }
-            for case (let index, .asleep(let batch)) in workers.enumerated() {
-                workers[index] = SteppedRoute.awake(batch)
-            }
-        }
-        checkCounts()
-    }
-
-    private mutating func checkCounts() {
-        let ledger = state.journal.ledger
-        if ledger.delivered + ledger.rejected != resolved.count - unrecorded { fail("miscounts verdicts: \(ledger)") }
-        if ledger.received != counted { fail("miscounts received events: \(ledger)") }
-        if ledger.dropped[.vanished] ?? 0 > lost.count { fail("events count as vanished that are there") }
-        let takeable = state.flushTarget >= Passes.unknown ? 0 : state.flushTarget - taken - batchEvents
-        if takeable > store.events.count + unnoted + lost.count - (ledger.dropped[.vanished] ?? 0) {
-            fail("more events are counted than the store has")
-        }
-    }
-
-    /// Whether everything has ended, and is accounted for.
-    mutating func checkEnd() {
-        let ledger = state.ledger(with: store.backlog)
-        if ledger.waiting != 0 || ledger.stored != 0 { fail("events still wait: \(ledger)") }
-        if ledger.dropped[.vanished] ?? 0 != lost.count { fail("a loss isn't counted: \(ledger)") }
-        if resolved.count + lost.count + deleted.count != counted { fail("an event is lost") }
-    }
-}
-
-extension SteppedRoute.Worker {
-    var isFree: Bool { if case .free = self { true } else { false } }
-    var isAsleep: Bool { if case .asleep = self { true } else { false } }
-    var isSending: Bool { if case .sending = self { true } else { false } }
-    var isTaking: Bool { if case .taking = self { true } else { false } }
-    var isTakingNothing: Bool { if case .tookNothing = self { true } else { false } }
-    var isUsingStore: Bool { if case .usingStore = self { true } else { false } }
-    var isReadingBacklog: Bool { if case .readingBacklog = self { true } else { false } }
-    var isComparing: Bool { if case .comparing = self { true } else { false } }
-    var isStopped: Bool { if case .stopped = self { true } else { false } }
-
-    var batch: BatchProgress? {
-        switch self {
-        case .holding(let batch), .sending(let batch, _): batch
-        case .goingToSleep(let batch, _), .asleep(let batch): batch
-        default: nil
-        }
+        checkEnd()
     }
 }

@@ -2,6 +2,7 @@ import SluiceHTTP
 import SluiceJSONL
 import SluiceMemory
 import StoreFiles
+import Synchronization
 
 /// Sends the events of a folder with the delivery of Sluice.
 struct Replayer: Sendable {
@@ -133,14 +134,27 @@ struct Replayer: Sendable {
                 // A letter that is rejected again has a new number.
                 let refused = Set(try await pipeline.deadLetters().filter { $0.id > lastUnsent }.compactMap(\.line.id))
                 result.rejected += refused.count
-                guard pass.isComplete else { break }
                 try await pipeline.discardDeadLetters { $0.id > lastUnsent }
-                let delivered = batch.values.filter { letter in letter.line.id.map { !refused.contains($0) } ?? false }
+                let left = refused.union(await waiting(in: pipeline))
+                let delivered = batch.values.filter { letter in letter.line.id.map { !left.contains($0) } ?? false }
                 result.delivered += try store.discardDeadLetters(Set(delivered.map(\.id)))
+                // A letter that the receiver doesn't take is set aside. Nothing arrives if the receiver is at fault.
+                guard pass.isComplete || pass.delivered > 0 else { break }
             }
         }
         await pipeline.shutdown(timeout: .zero)
         return (result, Set(selected.compactMap(\.line.id)))
+    }
+
+    /// The ids of the events that are neither delivered nor rejected.
+    private func waiting(in pipeline: Pipeline) async -> Set<EventID> {
+        let ids = Mutex<Set<EventID>>([])
+        // An erasure sees all of them, and erases none here.
+        _ = await pipeline.erase { line in
+            if let id = line.id { _ = ids.withLock { $0.insert(id) } }
+            return false
+        }
+        return ids.withLock { $0 }
     }
 
     private func isReadable(_ letter: DeadLetter) -> Bool {
@@ -162,7 +176,6 @@ struct Replayer: Sendable {
         for letter in letters {
             try store.append(letter.line)
             guard let batch = try store.nextBatch(BatchSize(events: 1, bytes: 1)) else { continue }
-            // Without `refusalsInARow`, for which the pipeline would replay long rows automatically.
             let copy = DeadLetter(
                 line: letter.line, reason: letter.reason, date: letter.date, status: letter.status,
                 response: letter.response)

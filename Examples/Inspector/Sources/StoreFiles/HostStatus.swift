@@ -3,7 +3,7 @@ import Foundation
 /// The file `status.json`, in which a running host tells about a route.
 package struct HostStatus: Decodable, Hashable, Sendable {
     package let route: String
-    /// Such as `ready`, `retrying` or `paused`. A later version of the host may write others.
+    /// Such as `ready`, `pausing` or `paused`. A later version of the host may write others.
     package let state: String
     /// When the host wrote the file, in milliseconds since 1970.
     package let at: Int64

@@ -79,14 +79,14 @@ struct ServerTests {
         try store.append(EventLine(.sample(1)))
         let directory = try folder.process().path
         let status =
-            #"{"route":"main","state":"retrying","at":1,"nextAttempt":2,"lastStatus":503,"lastFailure":"busy","new":[]}"#
+            #"{"route":"main","state":"pausing","at":1,"nextAttempt":2,"lastStatus":503,"lastFailure":"busy","new":[]}"#
         func write(_ text: String) throws {
             try text.write(toFile: "\(directory)/status.json", atomically: true, encoding: .utf8)
         }
         try write(status)
         let name = URL(fileURLWithPath: directory).lastPathComponent.prefix(8)
         let shown =
-            #""statuses":[{"process":"\#(name)","route":"main","state":"retrying","at":1,"nextAttempt":2,"#
+            #""statuses":[{"process":"\#(name)","route":"main","state":"pausing","at":1,"nextAttempt":2,"#
             + #""lastStatus":503,"lastFailure":"busy"}]"#
         try await withInspector(folder) { client, token in
             let url = "/events?token=\(token)"

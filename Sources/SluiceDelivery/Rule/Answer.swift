@@ -1,0 +1,133 @@
+/// A receiver's answer: lists of the events of a part, by their indices in it.
+///
+/// An event is in at most one of the lists. An event in none of them waits as before: the receiver has named the others, and
+/// takes it in a request without them.
+struct Answer: Sendable {
+    /// Events that the receiver has, including ``duplicates``.
+    var accepted: [Int] = []
+    var duplicates = 0
+    /// Events that become dead letters without doubt: the format can't send them, or the receiver refused them by name and
+    /// judged the others differently.
+    var dead: [(index: Int, verdict: Verdict)] = []
+    /// Events to send later, because the receiver has named them and a time.
+    var later: [(index: Int, after: Duration)] = []
+    /// Events whose attempt failed, in groups: an event that was named is a group by itself.
+    var failed: [[Int]] = []
+    /// Why the attempt failed; nil if it did not.
+    var failure: Failure?
+    /// Whether the transport found the part too large and has sent nothing. Smaller parts follow.
+    var isOversized = false
+    /// See ``Verdicts/status``.
+    var status: Int?
+    /// See ``Verdicts/response``.
+    var response = ResponseText(nil)
+
+    /// An answer other than an acceptance.
+    struct Failure: Sendable, Equatable {
+        /// Whose fault a failure can be.
+        enum Kind: Sendable {
+            /// No response, or one that is about the moment: 408, 425, 429. Never an event's fault.
+            case passing
+            /// The receiver is in trouble, or an event brings it into trouble: 5xx.
+            case broken
+            /// The receiver does not want the request: 3xx, 4xx.
+            case refused
+        }
+
+        let kind: Kind
+        let reason: String
+        /// The time that the receiver has asked for.
+        var after: Duration?
+        var status: Int?
+        var response = ResponseText(nil)
+        /// Whether the receiver found the request too large.
+        var isTooLarge = false
+    }
+}
+
+extension Answer {
+    /// Reads the verdicts for `count` events.
+    init(_ verdicts: Verdicts, count: Int) {
+        status = verdicts.status
+        response = ResponseText(verdicts.response)
+        switch verdicts.kind {
+        case .all(let verdict): readWhole(verdict, verdicts, Array(0..<count))
+        case .each(let list) where list.count == count: readEach(list, verdicts)
+        case .each(let list):
+            fail(
+                [Array(0..<count)],
+                Failure(
+                    kind: .passing,
+                    reason: "the transport must return one verdict for each event; verdicts: \(list.count), "
+                        + "events: \(count)"))
+        }
+    }
+
+    private mutating func fail(_ events: [[Int]], _ failure: Failure) {
+        (failed, self.failure) = (events, failure)
+    }
+
+    private mutating func readWhole(_ verdict: Verdict, _ verdicts: Verdicts, _ events: [Int]) {
+        switch verdict.kind {
+        case .accepted: accepted = events
+        case .duplicate: (accepted, duplicates) = (events, events.count)
+        case .unsendable: dead += events.map { ($0, verdict) }
+        case .tooLarge where verdicts.status == nil && verdict.status == nil:
+            if events.count == 1 { dead.append((events[0], verdict)) } else { isOversized = true }
+        case .rejected, .tooLarge, .split, .hold, .retry: fail([events], Failure(verdict, verdicts))
+        }
+    }
+
+    private mutating func readEach(_ list: [Verdict], _ verdicts: Verdicts) {
+        let sent = list.indices.filter { list[$0].kind != .unsendable }
+        dead = list.indices.filter { list[$0].kind == .unsendable }.map { ($0, list[$0]) }
+        // The transport could not send some events. The receiver has answered the others as a whole.
+        if !dead.isEmpty, let first = sent.first, sent.allSatisfy({ list[$0].kind == list[first].kind }),
+            ![.rejected, .retry(after: .zero)].contains(list[first].kind)
+        {
+            return readWhole(list[first], verdicts, sent)
+        }
+        var (named, others, rest) = ([Int](), [Int](), 0)
+        for index in sent {
+            switch list[index].kind {
+            case .accepted: accepted.append(index)
+            case .duplicate:
+                accepted.append(index)
+                duplicates += 1
+            case .rejected: named.append(index)
+            case .retry(.zero?): rest += 1
+            case .retry(let after?): later.append((index, after))
+            case .retry(nil), .tooLarge, .split, .hold: others.append(index)
+            case .unsendable: break
+            }
+        }
+        if !accepted.isEmpty || rest > 0, !named.isEmpty {
+            dead = (dead + named.map { ($0, list[$0]) }).sorted { $0.index < $1.index }
+            named = []
+        }
+        if let index = (others + named).first {
+            fail((others.isEmpty ? [] : [others]) + named.map { [$0] }, Failure(list[index], verdicts))
+        } else if accepted.isEmpty, dead.isEmpty, let index = later.first?.index ?? sent.first {
+            // Nothing was accepted, so the receiver can be in trouble. The times are those of the events.
+            failure = Failure(list[index], verdicts)
+            failure?.after = nil
+        }
+    }
+}
+
+extension Answer.Failure {
+    fileprivate init(_ verdict: Verdict, _ verdicts: Verdicts) {
+        status = verdict.status ?? verdicts.status
+        response = ResponseText(verdict.response ?? verdicts.response)
+        isTooLarge = verdict.kind == .tooLarge
+        switch verdict.kind {
+        case .retry(let after):
+            self.after = after
+            kind = [nil, 408, 425, 429].contains(status) ? .passing : .broken
+        default:
+            after = verdict.holdTime
+            kind = .refused
+        }
+        reason = verdict.reason.isEmpty ? "the receiver asked for a retry" : verdict.reason
+    }
+}

@@ -1,0 +1,676 @@
+internal import SluiceLibC
+
+/// Decides whether a failure is the receiver's fault or an event's, and which part is next. This is a value without clocks,
+/// stores and random numbers of its own.
+///
+/// A failure between two acceptances blames its events. As some of them are accepted, the blame falls on the rest. If all of
+/// them are accepted, the failure was chance. Less blamed events go first, and an event with enough blame of its own is guilty:
+/// it becomes a dead letter. While the receiver accepts nothing, no event is blamed.
+///
+/// Call ``offer(takeable:maximumInFlight:limit:at:random:)`` for the next step, and ``apply(_:to:at:random:)`` with each answer.
+struct DeliveryRule: Sendable {
+    /// The next step.
+    enum Offer: Sendable {
+        case send(Part)
+        /// Take another batch from the store, and ask again.
+        case take
+        /// Give a batch back to the store, behind the others, and ask again: too many are open.
+        case release(Batch.ID)
+        /// Nothing can be sent before this time, or, if it is nil, before something changes.
+        case wait(until: Duration?)
+    }
+
+    /// A consequence of an answer for the store.
+    enum Action: Sendable {
+        /// Keep these events of a batch as dead letters.
+        case reject([Refused], Batch.ID)
+        /// The receiver has these events of a batch. Its rest waits.
+        case settle([Int], Batch.ID)
+        /// No event of the batch is left.
+        case remove(Batch.ID)
+    }
+
+    /// An event that becomes a dead letter.
+    struct Refused: Sendable {
+        let line: EventLine
+        let place: Int
+        let reason: String
+        let status: Int?
+        let response: ResponseText
+    }
+
+    /// A failure since the last acceptance.
+    private struct Failed: Sendable {
+        /// The events that it can blame, in groups.
+        var groups: [[EventKey]]
+        let failure: Answer.Failure
+    }
+
+    /// A former failure whose events are not all accepted yet.
+    private struct Blame: Sendable {
+        /// Events that are not accepted. The failure is the fault of one of them, or of none.
+        var left: Int
+        /// The acceptances directly before and after it: 0, 1 or 2.
+        let witnesses: Int
+        let failure: Answer.Failure
+    }
+
+    /// The knowledge about one event.
+    private struct Mark: Sendable {
+        /// The failures that it was in, by number.
+        var blames: [Int] = []
+        /// How often it failed alone.
+        var tries = 0
+        /// When it can be sent next.
+        var due = DeliveryRule.past
+        /// Whether the receiver has named that time.
+        var isNamed = false
+    }
+
+    private let policy: DeliveryPolicy
+    /// The batches that the store has handed out, in the order of taking.
+    private(set) var open: [OpenBatch] = []
+    private var marks: [EventKey: Mark] = [:]
+    private var blames: [Int: Blame] = [:]
+    private var failures = 0
+    /// The number of failures since the last acceptance.
+    private(set) var row = 0
+    private var failed: [Failed] = []
+    /// The length of the next pause, as the exponent of its growth.
+    private var exponent = 0.0
+    /// The failures that were chance, and all answers that are no event's fault. Both fade.
+    private var chances = (failures: 0.0, all: 0.0)
+    private var probeEvents = 1
+    /// No request before the end of the pause. If the receiver has named it, nothing ends it early.
+    private var pause = (end: DeliveryRule.past, isNamed: false)
+    /// Pauses that the network has ended since the last acceptance.
+    private var networkRetries = 0
+    /// Events that were taken since the last request. After a round through the store, nothing new is found there.
+    private var unsent = 0
+
+    /// Events without a final verdict in all open batches.
+    private(set) var waiting = 0
+
+    /// Before every time of a clock, which can be negative.
+    private static let past = Duration.seconds(-1 << 40)
+    private static let rowLength = 8
+    private static let maximumOpen = 16
+    private static let maximumMarks = 8_192
+    private static let maximumProbe = 512
+    private static let maximumNetworkRetries = 3
+    /// A receiver can't delay a route for longer. Otherwise a wrong header could stop it.
+    private static let maximumRetryAfter = Duration.seconds(3_600)
+    /// An event is guilty if all its failures are chance with a lower probability.
+    private static let guilt = 0.00001
+    /// A receiver that fails less often is well: a failure counts whole.
+    private static let wellChance = 0.05
+    private static let growth = 1.3
+    /// An acceptance takes back this many steps of growth. More would let all clients of a recovering receiver come together.
+    private static let earned = 4.0
+    /// Events are sent together while they have less blame.
+    private static let sharedBlame = 0.5
+
+    init(_ policy: DeliveryPolicy) {
+        self.policy = policy
+    }
+
+    /// The probability that the receiver fails whatever it gets.
+    private var chance: Double { (chances.failures + 0.5) / (chances.all + 10) }
+
+    /// How much a failure with no, one and two witnesses counts: with a receiver that refuses four of five requests, a
+    /// thirteenth. One witness says little, and nothing unless the receiver is well.
+    private var weights = [0.0, 0.0, 1.0]
+
+    private mutating func weigh() {
+        let whole = min(1, log(chance) / log(Self.wellChance))
+        weights = [0, whole * max(0, 1 - 2 * chance / Self.wellChance) / 2, whole]
+    }
+
+    // MARK: Batches
+
+    /// Adds a batch that the store has handed out.
+    mutating func took(_ batch: Batch, size: BatchSize) {
+        var new = OpenBatch(batch, size: size)
+        if row > 0 || !marks.isEmpty { new.makeKeys() }
+        open.append(new)
+        waiting += new.rest.count
+        unsent += new.rest.count
+    }
+
+    /// Forgets a batch that the store has removed, has taken back or no longer has.
+    ///
+    /// - Returns: the number of its events without a final verdict.
+    @discardableResult
+    mutating func remove(_ id: Batch.ID, isReleased: Bool = false) -> Int {
+        guard let index = index(of: id) else { return 0 }
+        let batch = open.remove(at: index)
+        waiting -= batch.rest.count
+        if isReleased {
+            if marks.count > Self.maximumMarks { forgetReleased() }
+            return batch.rest.count
+        }
+        unsent = max(0, unsent - batch.rest.count)
+        if !batch.keys.isEmpty { leave(batch.rest.map { batch.keys[$0] }, as: .gone) }
+        return batch.rest.count
+    }
+
+    /// Takes events out of an open batch that the host has erased.
+    mutating func erase(_ places: [Int], of id: Batch.ID) {
+        guard let index = index(of: id) else { return }
+        resolve(places, in: index, as: .gone)
+        unsent = max(0, unsent - places.count)
+    }
+
+    private mutating func forgetReleased() {
+        let known = Set(open.flatMap(\.keys))
+        marks = marks.filter { known.contains($0.key) }
+    }
+
+    func batch(_ id: Batch.ID) -> OpenBatch? { index(of: id).map { open[$0] } }
+
+    /// Returns a part that was not sent, or ends the use of a batch.
+    mutating func settled(_ id: Batch.ID) {
+        if let index = index(of: id) { open[index].isInFlight = false }
+    }
+
+    private func index(of id: Batch.ID) -> Int? { open.firstIndex { $0.id == id } }
+
+    /// Events with a final verdict in batches that the store still has.
+    var resolved: Int { open.reduce(0) { $0 + $1.batch.events.count - $1.rest.count } }
+
+    /// Whether the last answer was a failure.
+    var isInDoubt: Bool { row > 0 }
+
+    /// Whether the route must send as soon as it may, whatever its triggers say: after a failure or a pause.
+    var mustRetry: Bool { isInDoubt || pause.end > Self.past }
+
+    /// The last failure; nil after an acceptance.
+    var lastFailure: Answer.Failure? { failed.last?.failure }
+
+    /// Whether the receiver accepts events, and others are blamed.
+    var isSearching: Bool { blames.values.contains { weights[$0.witnesses] > 0 } }
+
+    /// Whether an event waits that another attempt can help: it is not blamed, or was not sent alone.
+    var hasHope: Bool {
+        open.contains { batch in
+            batch.rest.contains { mark($0, in: batch).map { $0.tries == 0 || blame(of: $0) == 0 } ?? true }
+        }
+    }
+
+    /// Events that wait while others go: they are blamed, failed alone, or the receiver has named a time for them.
+    var setAside: Int {
+        if marks.isEmpty { return 0 }
+        return open.reduce(0) { sum, batch in
+            sum
+                + batch.rest.count { place in
+                    mark(place, in: batch).map { $0.due > Self.past || blame(of: $0) > 0 } ?? false
+                }
+        }
+    }
+
+    // MARK: Offers
+
+    /// When the last pause ends or ended.
+    var pauseEnd: Duration { pause.end }
+
+    /// When the pause ends; nil without one.
+    func pauseEnd(at now: Duration) -> Duration? { pause.end > now ? pause.end : nil }
+
+    /// Ends the pause and the waits of events, because the host asks for it or there is another network. A time that the
+    /// receiver has named stays.
+    ///
+    /// A network that comes and goes ends few pauses of a receiver that accepts nothing.
+    mutating func endWaits(byNetwork isNetwork: Bool = false) {
+        if isNetwork {
+            guard networkRetries < Self.maximumNetworkRetries else { return }
+            if row > 0 { networkRetries += 1 }
+        }
+        if !pause.isNamed { pause.end = Self.past }
+        for (key, mark) in marks where !mark.isNamed { marks[key]?.due = Self.past }
+    }
+
+    /// Decides the next step.
+    ///
+    /// - Parameters:
+    ///   - takeable: the events that can be taken from the store now.
+    ///   - maximumInFlight: the parts that may be on their way at the same time.
+    ///   - limit: returns the size of the next part of a batch with this size.
+    ///   - now: the time.
+    ///   - random: returns random bits.
+    /// - Returns: the next step. A part that is offered is on its way until ``settled(_:)``.
+    mutating func offer(
+        takeable: Int, maximumInFlight: Int = 1, limit: (BatchSize) -> BatchSize, at now: Duration, random: () -> UInt64
+    ) -> Offer {
+        if open.isEmpty, takeable <= 0 { (marks, blames) = ([:], [:]) }
+        let inFlight = open.count(where: \.isInFlight)
+        // Only one request at a time shows whose fault a failure is.
+        let isCalm = row == 0 && marks.isEmpty
+        if inFlight >= (isCalm ? maximumInFlight : 1) { return .wait(until: nil) }
+        if let end = pauseEnd(at: now) {
+            // All that is left can have times of its own.
+            return .wait(until: takeable > 0 || hasDue(at: end) ? end : nextDue(after: end))
+        }
+        let canTake = takeable > 0 && unsent < takeable + waiting
+        let offer =
+            row == 0 ? next(canTake, limit, now) : answerDoubt(canTake ? takeable : 0, limit, now, random)
+        if case .send(let part) = offer, let index = index(of: part.batch.id) {
+            open[index].isInFlight = true
+            unsent = 0
+        }
+        return offer
+    }
+
+    /// The receiver has accepted the last part: the next events in order, and in turn some that are blamed.
+    private func next(_ canTake: Bool, _ limit: (BatchSize) -> BatchSize, _ now: Duration) -> Offer {
+        let isTurn = Int(chances.all) % 2 == 0
+        let blamed = isTurn || !canTake ? leastBlamed(limit, now) : nil
+        if isTurn, let blamed { return .send(blamed) }
+        if let part = wholePart(limit, now) { return .send(part) }
+        if canTake { return take() }
+        return blamed.map { .send($0) } ?? .wait(until: nextDue(after: now))
+    }
+
+    /// The last part failed: a few other events show whether the receiver is well.
+    private func answerDoubt(
+        _ takeable: Int, _ limit: (BatchSize) -> BatchSize, _ now: Duration, _ random: () -> UInt64
+    ) -> Offer {
+        // Bad events often stand side by side, so the probe jumps over some batches.
+        let skip = 1 << ((row - 1) % 4)
+        let last = Set((failed.last?.groups ?? []).joined())
+        let others = candidates { isFree($0, at: now) && !last.contains($0) }
+        if takeable > 0 {
+            if open.count < Self.maximumOpen, others.count < skip { return .take }
+            if goesOn, unsent == 0, takeable >= policy.batch.events { return take() }
+        }
+        let whole = wholePart(limit, now)
+        if let whole, fraction(random()) <= max(row > 1 ? 0.25 : 0, chance) { return .send(whole) }
+        let part = probe(others, skip, last, limit, now, random) ?? leastTried(now) ?? whole
+        return part.map { .send($0) } ?? .wait(until: nextDue(after: now))
+    }
+
+    /// Whether a probe takes a new batch although too many are open: all of them can be bad. An outage looks the same, and
+    /// each batch that is released loses its place in the order, so this becomes rare.
+    private var goesOn: Bool { row > Self.maximumOpen && row <= 40 || row % 64 == 0 }
+
+    /// Without room, the batch whose events failed most goes back to the store. With equal ones, it is the last.
+    private func take() -> Offer {
+        if open.count < Self.maximumOpen { return .take }
+        let tried = open.filter { !$0.isInFlight && !$0.rest.isEmpty }.map { batch in
+            let tries = batch.rest.reduce(0) { $0 + (mark($1, in: batch)?.tries ?? 0) }
+            return (mean: Double(tries) / Double(batch.rest.count), id: batch.id)
+        }
+        guard let most = tried.map(\.mean).max(), let batch = tried.last(where: { $0.mean == most }) else {
+            return .wait(until: nil)
+        }
+        return .release(batch.id)
+    }
+
+    /// The next events that are not set aside.
+    private func wholePart(_ limit: (BatchSize) -> BatchSize, _ now: Duration) -> Part? {
+        for batch in open where !batch.isInFlight && !batch.rest.isEmpty {
+            let free = marks.isEmpty ? batch.rest : batch.rest.filter { isFree(batch.keys[$0], at: now) }
+            if !free.isEmpty { return Part(batch, batch.prefix(free, limit(batch.size))) }
+        }
+        return nil
+    }
+
+    /// The least blamed event, with the next ones of its batch while their blame is small.
+    private func leastBlamed(_ limit: (BatchSize) -> BatchSize, _ now: Duration) -> Part? {
+        if marks.isEmpty { return nil }
+        func blame(_ place: Int, _ batch: OpenBatch) -> Double? {
+            guard let mark = marks[batch.keys[place]], mark.due <= now else { return nil }
+            let blame = self.blame(of: mark)
+            return blame > 0 ? blame : nil
+        }
+        var least: (blame: Double, batch: Int, index: Int)?
+        for (number, batch) in open.enumerated() where !batch.isInFlight {
+            for (index, place) in batch.rest.enumerated() {
+                guard let blame = blame(place, batch), blame < (least?.blame ?? .infinity) - 1e-12 else { continue }
+                least = (blame, number, index)
+            }
+        }
+        guard let least else { return nil }
+        let batch = open[least.batch]
+        var (places, sum) = ([batch.rest[least.index]], least.blame)
+        for place in batch.rest[(least.index + 1)...] {
+            guard let blame = blame(place, batch) else { continue }
+            sum += blame
+            if sum > Self.sharedBlame { break }
+            places.append(place)
+        }
+        return Part(batch, batch.prefix(places, limit(batch.size)))
+    }
+
+    private func probe(
+        _ others: [(batch: Int, places: [Int])], _ skip: Int, _ last: Set<EventKey>,
+        _ limit: (BatchSize) -> BatchSize, _ now: Duration, _ random: () -> UInt64
+    ) -> Part? {
+        // Each event is asked alone once before any is asked twice, and each batch as well.
+        var found = others.compactMap { number, places in
+            let places = places.filter { mark($0, in: open[number])?.tries ?? 0 == 0 }
+            return places.isEmpty ? nil : (batch: number, places: places)
+        }
+        let unasked = found.filter { number, _ in
+            open[number].rest.allSatisfy { mark($0, in: open[number])?.tries ?? 0 == 0 }
+        }
+        if !unasked.isEmpty { found = unasked }
+        var (most, isLast) = (probeEvents, false)
+        if found.isEmpty {
+            if let part = untried(except: last, random) { return part }
+            if last.count < 2 { return nil }
+            found = candidates { last.contains($0) }
+            most = min(most, max(1, (found.first?.places.count ?? 0) / 2))
+            // The newest events of the only batch are not those which earlier processes could not send.
+            isLast = row == 1
+        }
+        guard !found.isEmpty else { return nil }
+        let (number, places) = found[min(skip, found.count) - 1]
+        let batch = open[number]
+        let count = min(most, places.count, limit(batch.size).events)
+        let first = isLast ? places.count - count : pick(places.count - count + 1, random)
+        return Part(batch, batch.prefix(Array(places[first..<first + count]), limit(batch.size)))
+    }
+
+    /// An event that was never sent alone.
+    private func untried(except last: Set<EventKey>, _ random: () -> UInt64) -> Part? {
+        let found = candidates { key in
+            !last.contains(key) && marks[key].map { $0.tries == 0 && $0.due == Self.past } ?? true
+        }
+        let count = found.reduce(0) { $0 + $1.places.count }
+        if count == 0 { return nil }
+        var index = pick(count, random)
+        for (number, places) in found {
+            if index < places.count { return Part(open[number], [places[index]]) }
+            index -= places.count
+        }
+        return nil
+    }
+
+    /// The event that was sent alone least often.
+    private func leastTried(_ now: Duration) -> Part? {
+        var least: (tries: Int, due: Duration, batch: Int, place: Int)?
+        for (number, batch) in open.enumerated() where !batch.isInFlight {
+            for place in batch.rest {
+                let mark = mark(place, in: batch) ?? Mark()
+                if mark.due > now { continue }
+                if let least, (least.tries, least.due) <= (mark.tries, mark.due) { continue }
+                least = (mark.tries, mark.due, number, place)
+            }
+        }
+        return least.map { Part(open[$0.batch], [$0.place]) }
+    }
+
+    /// The events of each open batch that match.
+    private func candidates(_ isMatch: (EventKey) -> Bool) -> [(batch: Int, places: [Int])] {
+        open.indices.compactMap { number in
+            if open[number].isInFlight { return nil }
+            let places = open[number].rest.filter { isMatch(open[number].keys[$0]) }
+            return places.isEmpty ? nil : (number, places)
+        }
+    }
+
+    private func hasDue(at time: Duration) -> Bool {
+        open.contains { batch in batch.rest.contains { mark($0, in: batch)?.due ?? Self.past <= time } }
+    }
+
+    /// When the next event can be sent that is set aside until a time.
+    private func nextDue(after now: Duration) -> Duration? {
+        if marks.isEmpty { return nil }
+        return open.flatMap { batch in batch.rest.compactMap { marks[batch.keys[$0]]?.due } }.filter { $0 > now }.min()
+    }
+
+    private func mark(_ place: Int, in batch: OpenBatch) -> Mark? {
+        marks.isEmpty ? nil : marks[batch.keys[place]]
+    }
+
+    private func isFree(_ key: EventKey, at now: Duration) -> Bool {
+        marks[key].map { $0.due <= now && blame(of: $0) == 0 } ?? true
+    }
+
+    private func blame(of mark: Mark) -> Double {
+        mark.blames.reduce(0) { sum, number in
+            blames[number].map { sum + weights[$0.witnesses] / Double($0.left) } ?? sum
+        }
+    }
+
+    // MARK: Answers
+
+    /// Applies the receiver's answer to a part.
+    ///
+    /// - Returns: the actions for the store. Call ``settled(_:)`` and ``remove(_:)`` when it has done it.
+    mutating func apply(
+        _ answer: Answer, to part: Part, at now: Duration, random: () -> UInt64
+    ) -> [Action] {
+        guard let index = index(of: part.batch.id) else { return [] }
+        func places(_ indices: [Int]) -> [Int] {
+            indices.count == part.places.count ? part.places : indices.map { part.places[$0] }
+        }
+        let places = { indices in places(indices) }
+        var rejected: [Batch.ID: [Refused]] = [:]
+        if !answer.dead.isEmpty {
+            rejected[part.batch.id] = answer.dead.map { index, verdict in
+                let isSent = verdict.kind != .unsendable
+                return Refused(
+                    line: part.batch.events[index], place: part.places[index], reason: verdict.reason,
+                    status: isSent ? verdict.status ?? answer.status : nil,
+                    response: ResponseText(isSent ? verdict.response ?? answer.response.text : nil))
+            }
+            resolve(places(answer.dead.map(\.index)), in: index, as: .guilty)
+        }
+        let accepted = places(answer.accepted)
+        if !accepted.isEmpty { resolve(accepted, in: index, as: .accepted) }
+        if !answer.later.isEmpty || answer.failure != nil { makeKeys() }
+        // Events with the same time stay together.
+        let jitter = answer.later.isEmpty ? .zero : wait(0, .passing, random())
+        for (number, after) in answer.later {
+            let key = open[index].keys[part.places[number]]
+            var mark = marks[key] ?? Mark()
+            (mark.tries, mark.isNamed) = (0, true)
+            mark.due = now + jitter + min(after, Self.maximumRetryAfter)
+            marks[key] = mark
+        }
+        if !accepted.isEmpty { self.accepted(accepted.count, &rejected, at: now, random) }
+        if let failure = answer.failure {
+            open[index].retries += 1
+            let keys = open[index].keys
+            fail(answer.failed.map { places($0).map { keys[$0] } }, failure, at: now, random)
+        } else if !accepted.isEmpty {
+            open[index].retries = 0
+        }
+        return actions(rejected, accepted, part.batch.id)
+    }
+
+    private func actions(_ rejected: [Batch.ID: [Refused]], _ accepted: [Int], _ id: Batch.ID) -> [Action] {
+        var actions: [Action] = []
+        for batch in open where batch.id == id || rejected[batch.id] != nil {
+            if let letters = rejected[batch.id] { actions.append(.reject(letters, batch.id)) }
+            if batch.rest.isEmpty {
+                actions.append(.remove(batch.id))
+            } else if batch.id == id, !accepted.isEmpty {
+                actions.append(.settle(accepted, id))
+            }
+        }
+        return actions
+    }
+
+    /// The row of failures ends, and those that have a witness blame their events.
+    private mutating func accepted(
+        _ count: Int, _ rejected: inout [Batch.ID: [Refused]], at now: Duration, _ random: () -> UInt64
+    ) {
+        chances.all += 1
+        // Nothing in the row speaks against the receiver: it consists of events alone, and at most one of them is new.
+        let groups = failed.flatMap(\.groups)
+        let new = Set(groups.compactMap(\.first).filter { key in marks[key].map { blame(of: $0) == 0 } ?? true })
+        let isClear = row == 1 || groups.allSatisfy { $0.count == 1 } && new.count <= 1
+        var (guilty, blamed) = (Set<EventKey>(), Set<EventKey>())
+        for (index, failed) in failed.enumerated() {
+            let isEdge = !isClear && row < 12 && (index == 0 || index == self.failed.count - 1)
+            for group in failed.groups {
+                guard let first = group.first else {
+                    countChance()
+                    continue
+                }
+                let witnesses = isClear && blamed.insert(first).inserted ? 2 : isEdge ? 1 : 0
+                failures += 1
+                let number = failures
+                blames[number] = Blame(left: group.count, witnesses: witnesses, failure: failed.failure)
+                for key in group { marks[key, default: Mark()].blames.append(number) }
+                guard group.count == 1, witnesses == 2 else { continue }
+                failedAlone(first, failed.failure.kind, at: now, random)
+                if isGuilty(first) { guilty.insert(first) }
+            }
+        }
+        while chances.all >= 64 { chances = (chances.failures / 2, chances.all / 2) }
+        weigh()
+        if !guilty.isEmpty { reject(guilty, &rejected) }
+        (row, failed, networkRetries) = (0, [], 0)
+        if !marks.isEmpty { forgetOutage() }
+        if !pause.isNamed || pause.end <= now { pause = (Self.past, false) }
+        exponent = max(0, exponent - Self.earned)
+        probeEvents = min(Self.maximumProbe, max(probeEvents, 2 * count))
+    }
+
+    /// An event that failed only while nothing was accepted is not set aside any more.
+    private mutating func forgetOutage() {
+        for (key, mark) in marks where mark.tries > 0 && blame(of: mark) == 0 {
+            marks[key] = Mark(blames: mark.blames.filter { blames[$0] != nil }, tries: 1)
+        }
+    }
+
+    private mutating func countChance() {
+        chances.failures += 1
+        chances.all += 1
+    }
+
+    /// Whether the failures of an event alone are too many to be chance.
+    private func isGuilty(_ key: EventKey) -> Bool {
+        let alone = (marks[key]?.blames ?? []).count { number in
+            blames[number].map { $0.left == 1 && $0.witnesses == 2 && $0.failure.kind != .passing } ?? false
+        }
+        return alone > 0 && pow(chance, Double(alone)) < Self.guilt
+    }
+
+    private mutating func reject(_ guilty: Set<EventKey>, _ rejected: inout [Batch.ID: [Refused]]) {
+        for index in open.indices where !open[index].keys.isEmpty {
+            let places = open[index].rest.filter { guilty.contains(open[index].keys[$0]) }
+            for place in places {
+                let blame = marks[open[index].keys[place]]?.blames.compactMap { blames[$0] }.last { $0.left == 1 }
+                rejected[open[index].id, default: []].append(
+                    Refused(
+                        line: open[index].batch.events[place], place: place,
+                        reason: "the receiver accepts others: \(blame?.failure.reason ?? "")",
+                        status: blame?.failure.status, response: blame?.failure.response ?? ResponseText(nil)))
+            }
+            if !places.isEmpty { resolve(places, in: index, as: .guilty) }
+        }
+    }
+
+    private mutating func fail(
+        _ groups: [[EventKey]], _ failure: Answer.Failure, at now: Duration, _ random: () -> UInt64
+    ) {
+        row += 1
+        // The middle ones go, so that the first and the last one stay.
+        if failed.count == Self.rowLength { failed.remove(at: Self.rowLength / 2) }
+        failed.append(Failed(groups: groups, failure: failure))
+        if row > 1 { probeEvents = max(1, probeEvents / 8) }
+        // That these fail again says little about a receiver that is well.
+        let isBlamed = groups.joined().contains { marks[$0].map { blame(of: $0) > 0 } ?? false }
+        // In a search, an event that fails alone for the first time tells something new.
+        var isNews = false
+        for case let (key?, 1) in groups.map({ ($0.first, $0.count) }) {
+            if marks[key]?.tries ?? 0 == 0, isSearching { isNews = true }
+            failedAlone(key, failure.kind, at: now, random)
+        }
+        // After a first failure, a probe follows without a pause, unless the receiver has just recovered. A part that fails
+        // during a pause was sent before it.
+        guard (row > 1 || exponent > 0 && !isBlamed) && pause.end <= now || failure.after != nil else { return }
+        // The receiver's time is the minimum. The random wait keeps clients from coming back together.
+        let after = min(max(failure.after ?? .zero, .zero), Self.maximumRetryAfter)
+        let end = now + after + wait(exponent, failure.kind, after: row, random())
+        let isNamed = after > .zero || pause.isNamed && pause.end > now
+        pause = (max(pause.end, end), isNamed)
+        exponent += isNews ? 0.1 : 1
+    }
+
+    /// The store has events that it can't return now.
+    mutating func storeFailed(at now: Duration, random: () -> UInt64) {
+        pause.end = max(pause.end, now + wait(exponent, .broken, random()))
+        exponent += 1
+    }
+
+    /// Sets an event aside for a time of its own. The time of a blamed one grows further than an outage's.
+    private mutating func failedAlone(
+        _ key: EventKey, _ kind: Answer.Failure.Kind, at now: Duration, _ random: () -> UInt64
+    ) {
+        var mark = marks[key] ?? Mark()
+        mark.tries += 1
+        mark.isNamed = false
+        mark.due =
+            now + wait(Double(mark.tries - 1), blame(of: mark) > 0 ? .refused : kind, after: mark.tries, random())
+        marks[key] = mark
+    }
+
+    // MARK: Events that leave
+
+    private enum Leaving {
+        case accepted, guilty, gone
+    }
+
+    private mutating func resolve(_ places: [Int], in index: Int, as leaving: Leaving) {
+        if !open[index].keys.isEmpty { leave(places.map { open[index].keys[$0] }, as: leaving) }
+        open[index].remove(places)
+        waiting -= places.count
+    }
+
+    private mutating func leave(_ keys: [EventKey], as leaving: Leaving) {
+        let gone = failed.isEmpty ? [] : Set(keys)
+        for index in failed.indices {
+            for group in failed[index].groups.indices { failed[index].groups[group].removeAll(where: gone.contains) }
+        }
+        for key in keys { leave(key, as: leaving) }
+    }
+
+    private mutating func leave(_ key: EventKey, as leaving: Leaving) {
+        for number in marks.removeValue(forKey: key)?.blames ?? [] {
+            guard let left = blames[number]?.left else { continue }
+            blames[number]?.left = left - 1
+            switch leaving {
+            case .accepted where left == 1:
+                blames[number] = nil
+                countChance()
+            // It explains the failure.
+            case .guilty: blames[number] = nil
+            case .gone where left == 1: blames[number] = nil
+            case .accepted, .gone: break
+            }
+        }
+    }
+
+    private mutating func makeKeys() {
+        for index in open.indices { open[index].makeKeys() }
+    }
+
+    // MARK: Times
+
+    /// A random wait that grows with `exponent`, and with the receiver's failures that are chance. After many refusals in a
+    /// row, it is longer than other waits.
+    private func wait(
+        _ exponent: Double, _ kind: Answer.Failure.Kind, after failures: Int = 0, _ random: UInt64
+    ) -> Duration {
+        if let last = policy.backOffSteps.last {
+            let step = Int(exponent) < policy.backOffSteps.count ? policy.backOffSteps[Int(exponent)] : last
+            return step.lowerBound + (step.upperBound - step.lowerBound) * fraction(random)
+        }
+        func grown(_ exponent: Double) -> Duration { policy.backOff * pow(Self.growth, min(exponent, 40)) }
+        var longest = policy.maximumBackOff
+        if kind == .refused { longest = max(longest, min(longest * 16, grown(Double(failures)))) }
+        let limit = min(longest, grown(exponent) * ((1 - Self.wellChance) / (1 - chance)))
+        let shortest = kind == .refused ? limit / 2 : limit / 10
+        return shortest + (limit - shortest) * fraction(random)
+    }
+
+    /// A random index below `count`.
+    private func pick(_ count: Int, _ random: () -> UInt64) -> Int { Int(fraction(random()) * Double(count)) }
+
+    private func fraction(_ random: UInt64) -> Double { Double(random >> 11) / Double(1 << 53) }
+}

@@ -1,0 +1,71 @@
+/// A batch that the store has handed out, with the events that still have no final verdict.
+struct OpenBatch: Sendable {
+    let batch: Batch
+    /// The size of its parts.
+    let size: BatchSize
+    /// The rest: the places of the events without a final verdict, in their order.
+    private(set) var rest: [Int]
+    /// Whether a worker sends a part of it, or tells the store an answer.
+    var isInFlight = false
+    /// Failed attempts since the receiver last accepted one of its events.
+    var retries = 0
+    /// One key for each event, made when one is needed.
+    private(set) var keys: [EventKey] = []
+
+    init(_ batch: Batch, size: BatchSize) {
+        (self.batch, self.size) = (batch, size)
+        rest = Array(batch.events.indices)
+    }
+
+    var id: Batch.ID { batch.id }
+
+    mutating func makeKeys() {
+        if keys.isEmpty { keys = batch.events.map { EventKey($0) } }
+    }
+
+    /// Takes events out of the rest. `places` is in order.
+    mutating func remove(_ places: [Int]) {
+        // Usually a part is everything that is left.
+        if places.count == rest.count { return rest = [] }
+        let gone = Set(places)
+        rest.removeAll(where: gone.contains)
+    }
+
+    /// The first of these places that fit into `limit`, and at least one.
+    func prefix(_ places: [Int], _ limit: BatchSize) -> [Int] {
+        var bytes = 0
+        let count =
+            places.prefix(limit.events).firstIndex { place in
+                bytes += batch.events[place].bytes.count
+                return bytes > limit.bytes
+            } ?? limit.events
+        return count >= places.count ? places : Array(places.prefix(max(1, count)))
+    }
+}
+
+/// Recognizes an event in every batch that contains it. Two events with the same bytes are one to the receiver.
+struct EventKey: Hashable, Sendable {
+    private let hash: Int
+
+    init(_ line: EventLine) {
+        var hasher = Hasher()
+        line.bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
+        hash = hasher.finalize()
+    }
+}
+
+/// Events of one batch that are sent together.
+struct Part: Sendable {
+    let batch: Batch
+    /// Their places in the open batch, in order.
+    let places: [Int]
+
+    init(_ open: OpenBatch, _ places: [Int]) {
+        self.places = places
+        // The usual part is the whole batch, which needs no other array.
+        let isWhole = places.count == open.batch.events.count
+        batch = Batch(
+            id: open.id, events: isWhole ? open.batch.events : places.map { open.batch.events[$0] },
+            retryCount: open.retries)
+    }
+}

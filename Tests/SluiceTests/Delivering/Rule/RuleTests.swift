@@ -1,0 +1,287 @@
+import SluiceEvents
+import Testing
+
+@testable import SluiceDelivery
+
+/// Single rows of the rule's table.
+@Suite struct RuleTests {
+    /// A rule with batches of events that it has taken, a time, and random bits that stay the same.
+    struct Bench {
+        var rule = DeliveryRule(.standard)
+        var now = Duration.zero
+        var bits: UInt64 = .max
+        var store: [[String]]
+        private var taken: [[String]] = []
+
+        init(_ store: [[String]]) { self.store = store }
+
+        /// The events of the next part, or nil if nothing can be sent now.
+        mutating func next(inFlight: Int = 1) -> Part? {
+            while true {
+                let count = store.reduce(0) { $0 + $1.count }
+                let size = { (size: BatchSize) in size }
+                let offer = rule.offer(
+                    takeable: count, maximumInFlight: inFlight, limit: size, at: now, random: { [bits] in bits })
+                switch offer {
+                case .send(let part): return part
+                case .take:
+                    let lines = store[0].map { EventLine(bytes: Array($0.utf8)[...], priority: .normal) }
+                    taken.append(store.removeFirst())
+                    rule.took(
+                        Batch(id: UInt64(taken.count), events: lines), size: BatchSize(events: 500, bytes: 262_144))
+                case .release, .wait: return nil
+                }
+            }
+        }
+
+        /// Sends the next part, and applies the answer.
+        ///
+        /// - Returns: its events; empty if nothing could be sent.
+        @discardableResult
+        mutating func send(_ verdicts: Verdicts) -> [String] {
+            guard let part = next() else { return [] }
+            apply(verdicts, to: part)
+            return Self.names(part)
+        }
+
+        static func names(_ part: Part) -> [String] {
+            part.batch.events.map { String(decoding: $0.bytes, as: UTF8.self) }
+        }
+
+        @discardableResult
+        mutating func apply(_ verdicts: Verdicts, to part: Part) -> [DeliveryRule.Refused] {
+            let actions = rule.apply(
+                Answer(verdicts, count: part.places.count), to: part, at: now, random: { [bits] in bits })
+            for case .remove(let id) in actions { rule.remove(id) }
+            rule.settled(part.batch.id)
+            return actions.flatMap { action -> [DeliveryRule.Refused] in
+                if case .reject(let letters, _) = action { letters } else { [] }
+            }
+        }
+
+        /// The pause, in seconds, rounded to hundredths.
+        var pause: Double {
+            let seconds = rule.pauseEnd(at: now).map { ($0 - now) / .seconds(1) } ?? 0
+            return (seconds * 100).rounded() / 100
+        }
+    }
+
+    static let accepted = RuleWorld.verdicts(200)
+
+    @Test("After an acceptance, parts are whole and in order")
+    func acceptances() {
+        var bench = Bench([["a", "b"], ["c"], ["d", "e"]])
+        #expect(bench.send(Self.accepted) == ["a", "b"])
+        #expect(bench.send(Self.accepted) == ["c"])
+        #expect(bench.send(Self.accepted) == ["d", "e"])
+        #expect(bench.send(Self.accepted) == [])
+    }
+
+    @Test("After a failure, one event of the next batch follows immediately, and after the second a pause")
+    func probes() {
+        var bench = Bench([["a", "b"], ["c", "d"], ["e"]])
+        #expect(bench.send(RuleWorld.verdicts(403)) == ["a", "b"])
+        #expect(bench.pause == 0)
+        #expect(bench.send(RuleWorld.verdicts(403)) == ["d"])
+        #expect(bench.pause == 1)
+        #expect(bench.next() == nil && bench.rule.row == 2)
+        bench.now += .seconds(2)
+        bench.send(Self.accepted)
+        #expect(bench.rule.row == 0 && bench.pause == 0 && !bench.rule.isInDoubt)
+    }
+
+    @Test(
+        "Pauses grow by 30 %, longer for refusals than for other failures",
+        arguments: [(403, 4_800.0, 0.5), (302, 4_800, 0.5), (503, 300, 0.1), (429, 300, 0.1), (0, 300, 0.1)])
+    func pauses(status: Int, longest: Double, least: Double) {
+        for bits in [0, UInt64.max] {
+            var bench = Bench([["a"], ["b"], ["c"]])
+            bench.bits = bits
+            bench.send(RuleWorld.verdicts(status))
+            var expected = 1.0
+            for _ in 0..<40 {
+                bench.now += .seconds(5_000)
+                bench.send(RuleWorld.verdicts(status))
+                let pause = min(expected, longest) * (bits == 0 ? least : 1)
+                #expect(abs(bench.pause - pause) < 0.01 * pause + 0.01, "\(bench.pause) instead of \(pause)")
+                expected *= 1.3
+            }
+        }
+    }
+
+    @Test("A flush ends the pause, and an acceptance takes back four steps of its growth")
+    func exponents() {
+        var bench = Bench([Array("abcdefghij").map(String.init), ["k", "l"], ["m", "n"], ["o", "p"]])
+        for _ in 0..<9 {
+            bench.now += .seconds(100)
+            bench.send(RuleWorld.verdicts(503))
+        }
+        #expect(bench.pause == 6.27)
+        bench.rule.endWaits()
+        #expect(bench.pause == 0)
+        bench.send(Self.accepted)
+        // The receiver has just recovered.
+        bench.send(RuleWorld.verdicts(503))
+        #expect(bench.rule.row == 1 && bench.pause > 2.8 && bench.pause < 2.9)
+    }
+
+    @Test("Probes jump over batches, and the first one of an only batch is its newest event")
+    func jumps() {
+        var bench = Bench((0..<20).map { ["\($0)"] })
+        var names: [String] = []
+        for _ in 0..<5 {
+            names += bench.send(RuleWorld.verdicts(503))
+            bench.now += .seconds(100)
+        }
+        #expect((names.compactMap { Int($0) }.max() ?? 0) >= 6)
+        bench = Bench([["a", "b", "c"]])
+        bench.bits = .max / 10 * 3
+        bench.send(RuleWorld.verdicts(503))
+        #expect(bench.next().map(Bench.names) == ["c"])
+    }
+
+    @Test("A time that the receiver names is kept, with a pause on top and an hour at most")
+    func retryAfter() {
+        for (after, kept) in [(60.0, 60.0), (1e6, 3_600)] {
+            var bench = Bench([["a"], ["b"]])
+            bench.send(RuleWorld.verdicts(503, after: .seconds(after)))
+            #expect(bench.pause == kept + 1)
+            bench.rule.endWaits()
+            #expect(bench.pause == kept + 1 && bench.next() == nil)
+            bench.now += .seconds(kept + 1)
+            #expect(bench.next() != nil)
+        }
+    }
+
+    @Test(
+        "An event that alone fails four times between acceptances is a dead letter, except for a passing failure",
+        arguments: [(403, 4), (500, 4), (408, 0), (429, 0), (0, 0)])
+    func guilt(status: Int, attempts: Int) {
+        var bench = Bench([["bad"]] + (0..<20).map { ["good \($0)"] })
+        var (failures, letters) = (0, [DeliveryRule.Refused]())
+        for _ in 0..<60 where letters.isEmpty {
+            bench.now += .seconds(10_000)
+            guard let part = bench.next() else { break }
+            let isBad = Bench.names(part) == ["bad"]
+            failures += isBad ? 1 : 0
+            letters += bench.apply(isBad ? RuleWorld.verdicts(status) : Self.accepted, to: part)
+        }
+        #expect(letters.map(\.status) == (attempts > 0 ? [status] : []))
+        #expect(attempts == 0 || failures == attempts)
+        #expect(letters.allSatisfy { $0.reason == "the receiver accepts others: HTTP \(status)" })
+    }
+
+    @Test("A long row of failures blames no event")
+    func outage() {
+        var bench = Bench((0..<30).map { ["\($0)", "\($0) b"] })
+        for _ in 0..<16 {
+            bench.send(RuleWorld.verdicts(500))
+            bench.now += .seconds(1_000)
+        }
+        bench.send(Self.accepted)
+        #expect(bench.rule.setAside == 0 && !bench.rule.isSearching)
+        #expect(bench.send(Self.accepted) == ["0", "0 b"])
+    }
+
+    @Test("One failure between acceptances sets its events aside, and they take turns with others")
+    func turns() {
+        var bench = Bench([["a", "b", "c", "d"]] + (0..<9).map { ["\($0)"] })
+        bench.send(RuleWorld.verdicts(500))
+        bench.send(Self.accepted)
+        #expect(bench.rule.setAside == 4 && bench.rule.isSearching)
+        // Half of the blame goes together.
+        let next = [bench.send(Self.accepted), bench.send(Self.accepted)]
+        #expect(next.contains(["a", "b"]) && next.contains(["1"]) && bench.rule.setAside == 2)
+        bench.send(Self.accepted)
+        bench.send(Self.accepted)
+        #expect(bench.rule.setAside == 1)
+    }
+
+    @Test("The more failures were chance, the less a failure counts, and the more events go together")
+    func weights() {
+        var bench = Bench((0..<40).map { ["\($0)"] } + [["a", "b", "c", "d"]] + (50..<60).map { ["\($0)"] })
+        // Every event fails once.
+        var failed: Set<String> = []
+        var parts: [[String]] = []
+        while let part = bench.next() {
+            parts.append(Bench.names(part))
+            let mustFail = bench.rule.row == 0 && failed.isDisjoint(with: parts[parts.count - 1])
+            if mustFail { failed.formUnion(parts[parts.count - 1]) }
+            bench.apply(mustFail ? RuleWorld.verdicts(500) : Self.accepted, to: part)
+            bench.now += .seconds(10)
+        }
+        #expect(bench.rule.waiting == 0 && parts.count { $0 == ["a", "b", "c", "d"] } == 2)
+    }
+
+    @Test("Events that the receiver or the transport names")
+    func named() {
+        var bench = Bench([["a", "b", "c", "d"], ["e", "f"]])
+        guard let part = bench.next() else { return #expect(Bool(false)) }
+        let letters = bench.apply(
+            .each([.accepted, .rejected(reason: "no"), .unsendable(reason: "long"), .retry(after: .seconds(9))]),
+            to: part)
+        #expect(Set(letters.map(\.reason)) == ["no", "long"] && Set(letters.map(\.place)) == [1, 2])
+        #expect(bench.rule.waiting == 1 && bench.rule.setAside == 1 && bench.rule.row == 0)
+        #expect(bench.send(.each([.rejected(reason: "no"), .rejected(reason: "no")])) == ["e", "f"])
+        #expect(bench.rule.row == 1 && bench.rule.waiting == 3)
+        bench.rule.endWaits()
+        bench.now = .seconds(8)
+        #expect(bench.next().map(Bench.names) != ["d"])
+    }
+
+    @Test("An event that the receiver names explains the failures it was in")
+    func explained() {
+        var bench = Bench([["bad", "a", "b", "c"], ["d"], ["e"], ["f"]])
+        bench.send(RuleWorld.verdicts(400))
+        bench.send(Self.accepted)
+        #expect(bench.rule.setAside == 4)
+        while let part = bench.next() {
+            let names = Bench.names(part)
+            guard names == ["bad", "a"] else {
+                bench.apply(Self.accepted, to: part)
+                continue
+            }
+            #expect(bench.apply(.each([.rejected(reason: "no"), .accepted]), to: part).count == 1)
+            break
+        }
+        #expect(bench.rule.setAside == 0 && !bench.rule.isSearching && bench.rule.resolved == 2)
+    }
+
+    @Test("Without room, a batch goes back to the store, so that all bad ones don't hide the good ones behind them")
+    func release() {
+        let world = RuleWorld(210, bad: 0..<200, 500, seed: 0)
+        world.policy.batch = BatchSize(events: 10, bytes: 262_144)
+        world.run(until: .seconds(86_400)) { $0.missing == 0 }
+        #expect(world.fault == nil && world.missing == 0 && world.goodDead == 0 && world.releases > 0)
+    }
+
+    @Test("A part that is too large for the transport costs no pause, and an event that is too large is a dead letter")
+    func oversized() {
+        var bench = Bench([["a", "b"], ["c"]])
+        #expect(bench.send(.all(.tooLarge())) == ["a", "b"])
+        #expect(bench.rule.row == 0 && bench.pause == 0)
+        bench = Bench([["a"], ["b"]])
+        guard let part = bench.next() else { return #expect(Bool(false)) }
+        #expect(bench.apply(.all(.tooLarge()), to: part).count == 1 && bench.rule.waiting == 0)
+    }
+
+    @Test("A list of verdicts with the wrong length is a passing failure")
+    func wrongLength() {
+        var bench = Bench([["a", "b"]])
+        bench.send(.each([.accepted]))
+        #expect(bench.rule.lastFailure?.kind == .passing && bench.rule.waiting == 2)
+    }
+
+    @Test("Two parts are in flight only while nothing has failed")
+    func inFlight() {
+        var bench = Bench([["a"], ["b"], ["c"], ["d"]])
+        guard let first = bench.next(inFlight: 2), let second = bench.next(inFlight: 2) else {
+            return #expect(Bool(false))
+        }
+        #expect(bench.next(inFlight: 2) == nil)
+        bench.apply(RuleWorld.verdicts(500), to: first)
+        #expect(bench.next(inFlight: 2) == nil)
+        bench.apply(Self.accepted, to: second)
+        #expect(bench.next(inFlight: 2) != nil && bench.next(inFlight: 2) == nil)
+    }
+}

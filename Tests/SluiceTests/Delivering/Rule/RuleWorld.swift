@@ -1,0 +1,376 @@
+import SluiceEvents
+import SluiceTesting
+
+@testable import SluiceDelivery
+
+/// A store, a receiver, and processes that ask a ``DeliveryRule``, in virtual time. After each step it checks what must
+/// always hold, and keeps the first fault.
+///
+/// Events are numbers from 0. The store joins waiting events to batches, in their order.
+final class RuleWorld {
+    enum Reply {
+        case status(Int, after: Duration? = nil)
+        case each([Verdict])
+    }
+
+    typealias Receiver = (RuleWorld, [Int]) -> Reply
+
+    /// Where an event is for the store.
+    private enum Place {
+        case waiting, open, delivered, dead, gone
+    }
+
+    private struct Flight {
+        let part: Part
+        let events: [Int]
+        let arrival: Duration
+    }
+
+    var policy = DeliveryPolicy.standard
+    /// The answer to events that are not bad. By default, the receiver takes them.
+    var receiver: Receiver = { _, _ in .status(200) }
+    /// Called before each step.
+    var host: (RuleWorld) -> Void = { _ in }
+    /// The bytes of an event.
+    var bytes: (Int) -> Int = { _ in 1 }
+    var latency: () -> Duration = { .milliseconds(20) }
+    var random: SeededRandom
+
+    private(set) var now = Duration.zero
+    private(set) var rule = DeliveryRule(.standard)
+    private var sizes = BatchSizes(.standard, maximum: BatchSize(events: .max, bytes: .max))
+    private let bad: Set<Int>
+    private let badStatus: Int
+    private var arrivals: [(time: Duration, count: Int)]
+
+    // The store.
+    private var places: [Place] = []
+    private var positions: [Int] = []
+    private var lastPosition = 0
+    private var waiting: ArraySlice<Int> = []
+    private var taken: [Batch.ID: [Int]] = [:]
+    private var lastBatch: Batch.ID = 0
+    private var flights: [Flight] = []
+    /// Events of an answer that no process has learned.
+    private var unlearned: Set<Int> = []
+
+    // The results.
+    private(set) var fault: String?
+    /// When the receiver took an event for the first time.
+    private(set) var arrived: [Int: Duration] = [:]
+    private var order: [Int] = []
+    private(set) var deadLetters: [(event: Int, letter: DeliveryRule.Refused)] = []
+    /// The times of the answers.
+    private(set) var answers: [Duration] = []
+    private(set) var requestsUntilLast = 0
+    private(set) var flushes = 0
+    private(set) var releases = 0
+    private(set) var longestChain = 0
+    private var chain = 0
+    private var failuresInChain = 0
+    private var isParallel = false
+    private var chainEnd = Duration.zero
+    private var namedTimes: [Int: Duration] = [:]
+    private var namedTime = Duration.zero
+
+    init(
+        _ count: Int, bad: some Sequence<Int> = [], _ badStatus: Int = 500, seed: Int,
+        arrivals: [(time: Duration, count: Int)] = []
+    ) {
+        (self.bad, self.badStatus, self.arrivals) = (Set(bad), badStatus, arrivals.reversed())
+        random = SeededRandom(seed: UInt64(seed))
+        append(count)
+    }
+
+    var requests: Int { answers.count }
+    func requests(from begin: Duration, to end: Duration = .seconds(1e9)) -> Int {
+        answers.count { $0 >= begin && $0 < end }
+    }
+    var events: Int { places.count }
+    /// Good events, except for the erased ones.
+    private var good: some Sequence<Int> {
+        (0..<events).lazy.filter { [bad, places] in !bad.contains($0) && places[$0] != .gone }
+    }
+    func isBad(_ event: Int) -> Bool { bad.contains(event) }
+    var missing: Int { good.count { arrived[$0] == nil } }
+    var goodDead: Int { deadLetters.count { !bad.contains($0.event) } }
+    var found: Int { deadLetters.count { bad.contains($0.event) } }
+    var left: Int { places.count { $0 == .waiting || $0 == .open } }
+    var firstGood: Duration { good.compactMap { arrived[$0] }.min() ?? .seconds(1e9) }
+    var lastGood: Duration { missing > 0 ? .seconds(1e9) : good.compactMap { arrived[$0] }.max() ?? .zero }
+
+    /// Events that would have to move, so that all are in order.
+    var outOfOrder: Int {
+        var tails: [Int] = []
+        for event in order {
+            let index = tails.firstIndex { $0 >= event } ?? tails.count
+            if index == tails.count { tails.append(event) } else { tails[index] = event }
+        }
+        return order.count - tails.count
+    }
+
+    func chance(of probability: Double) -> Bool { Double.random(in: 0..<1, using: &random) < probability }
+
+    // MARK: Store
+
+    func append(_ count: Int) {
+        for _ in 0..<count {
+            lastPosition += 1
+            waiting.append(places.count)
+            places.append(.waiting)
+            positions.append(lastPosition)
+        }
+    }
+
+    private func take() {
+        let size = sizes.next(takeable: waiting.count)
+        var (events, sum) = ([Int](), 0)
+        while let event = waiting.first, events.count < size.events {
+            sum += bytes(event)
+            if sum > size.bytes, !events.isEmpty { break }
+            events.append(event)
+            places[event] = .open
+            waiting.removeFirst()
+        }
+        guard !events.isEmpty else { return fail("takes from an empty store") }
+        lastBatch += 1
+        taken[lastBatch] = events
+        let lines = events.map { event in
+            var line = Array(String(event).utf8)
+            line += Array(repeating: 32, count: max(0, bytes(event) - line.count))
+            return EventLine(bytes: line[...], priority: .normal)
+        }
+        rule.took(Batch(id: lastBatch, events: lines), size: size)
+    }
+
+    private func release(_ id: Batch.ID) {
+        guard let batch = rule.batch(id), let events = taken.removeValue(forKey: id) else {
+            return fail("releases an unknown batch")
+        }
+        releases += 1
+        for place in batch.rest {
+            lastPosition += 1
+            places[events[place]] = .waiting
+            positions[events[place]] = lastPosition
+            waiting.append(events[place])
+        }
+        rule.remove(id, isReleased: true)
+    }
+
+    /// Erases events in the store and in open batches, as the host may while nothing is in flight.
+    func erase(_ isMatch: (Int) -> Bool) {
+        for batch in rule.open {
+            guard let events = taken[batch.id] else { continue }
+            let erased = batch.rest.filter { isMatch(events[$0]) }
+            for place in erased { places[events[place]] = .gone }
+            rule.erase(erased, of: batch.id)
+            if erased.count == batch.rest.count { rule.remove(batch.id) }
+        }
+        for event in waiting where isMatch(event) { places[event] = .gone }
+        waiting.removeAll(where: isMatch)
+    }
+
+    /// Removes the oldest open batch, as a deletion does.
+    func removeOldest() {
+        guard let batch = rule.open.first, let events = taken.removeValue(forKey: batch.id) else { return }
+        for place in batch.rest { places[events[place]] = .gone }
+        if rule.remove(batch.id) != batch.rest.count { fail("a removed batch had another number of events") }
+    }
+
+    private func perform(_ actions: [DeliveryRule.Action], accepted: Set<Int>) {
+        for action in actions {
+            switch action {
+            case .reject(let letters, let id):
+                for letter in letters {
+                    guard let event = taken[id]?[letter.place], places[event] == .open else {
+                        fail("a dead letter is not an open event")
+                        continue
+                    }
+                    places[event] = .dead
+                    deadLetters.append((event, letter))
+                }
+            case .settle(let settled, let id):
+                for event in settled.compactMap({ taken[id]?[$0] }) {
+                    if !accepted.contains(event) { fail("settles an event that was not accepted") }
+                    places[event] = .delivered
+                }
+            case .remove(let id):
+                for event in taken.removeValue(forKey: id) ?? [] where places[event] == .open {
+                    if !accepted.contains(event) { fail("an event is lost with its batch") }
+                    places[event] = .delivered
+                }
+                rule.remove(id)
+            }
+        }
+    }
+
+    // MARK: Processes
+
+    /// Runs a process until it has nothing to do, `end` comes, it has sent `most` requests, or its shutdown ends. A
+    /// killed process doesn't learn its last answer.
+    func run(
+        until end: Duration = .seconds(1e9), most: Int = .max, isKilled: Bool = false, shutdown: Duration? = nil,
+        silences: Int = .max, flushEvery: Duration? = nil, inFlight: Int = 1,
+        isDone: (RuleWorld) -> Bool = { _ in false }
+    ) {
+        rule = DeliveryRule(policy)
+        sizes = BatchSizes(policy, maximum: BatchSize(events: .max, bytes: .max))
+        (chain, failuresInChain, isParallel) = (0, 0, inFlight > 1)
+        let deadline = shutdown.map { now + $0 }
+        var (sent, nextFlush, idle) = (0, flushEvery.map { now + $0 }, 0)
+        while fault == nil, now < end {
+            while let next = arrivals.last, next.time <= now { append(arrivals.removeLast().count) }
+            if flights.isEmpty {
+                host(self)
+                if arrivals.isEmpty, isDone(self) { break }
+            }
+            if let time = nextFlush, let flushEvery, now >= time {
+                rule.endWaits()
+                flushes += 1
+                failuresInChain = 0
+                nextFlush = time + flushEvery
+            }
+            if let deadline, now >= deadline { break }
+            var next: Duration?
+            if sent < most {
+                let offer = rule.offer(
+                    takeable: waiting.count, maximumInFlight: inFlight, limit: sizes.part, at: now,
+                    random: { self.random.next() })
+                idle += 1
+                if idle > 100_000 { fail("takes and releases without an end") }
+                switch offer {
+                case .send(let part):
+                    if requests > 100_000 { fail("sends without an end") }
+                    (sent, idle) = (sent + 1, 0)
+                    send(part)
+                    continue
+                case .take:
+                    take()
+                    continue
+                case .release(let id):
+                    release(id)
+                    continue
+                case .wait(let time):
+                    if let time, time <= now { fail("waits until \(time) at \(now)") }
+                    next = time
+                }
+            }
+            if flights.isEmpty {
+                if let deadline {
+                    let isUnanswered = rule.lastFailure.map { $0.kind == .passing && $0.status == nil } ?? false
+                    let isHopeless = isUnanswered && rule.row >= silences
+                    let hasHope = !waiting.isEmpty || rule.hasHope
+                    guard hasHope, !isHopeless, let next, next < deadline else { break }
+                }
+                if sent >= most { break }
+                if next == nil, rule.waiting + waiting.count > 0 { fail("sleeps while events wait") }
+                if next == nil, arrivals.isEmpty, rule.waiting == 0 { break }
+                next = [next, arrivals.last?.time, nextFlush].compactMap(\.self).min()
+            } else {
+                next = [flights.map(\.arrival).min(), next, arrivals.last?.time, nextFlush].compactMap(\.self).min()
+            }
+            guard let next else { break }
+            idle = 0
+            now = min(end, max(now, next))
+            guard let index = flights.firstIndex(where: { $0.arrival <= now }) else { continue }
+            land(flights.remove(at: index), isLearned: !(isKilled && sent == most && flights.isEmpty))
+            check()
+        }
+        // What waits goes back to the store.
+        flights = []
+        taken = [:]
+        for event in places.indices where places[event] == .open { places[event] = .waiting }
+        waiting = places.indices.filter { places[$0] == .waiting }.sorted { positions[$0] < positions[$1] }[...]
+    }
+
+    private func send(_ part: Part) {
+        guard let numbers = taken[part.batch.id] else { return fail("sends a part of an unknown batch") }
+        let events = part.places.map { numbers[$0] }
+        if events.isEmpty { fail("sends an empty part") }
+        if zip(part.places, part.places.dropFirst()).contains(where: { $0 >= $1 }) { fail("sends out of its order") }
+        for (event, line) in zip(events, part.batch.events) {
+            if places[event] != .open { fail("sends event \(event), which is resolved") }
+            if arrived[event] != nil, !unlearned.contains(event) { fail("sends event \(event) again") }
+            if namedTimes[event, default: .zero] > now { fail("sends event \(event) before its time") }
+            if !line.bytes.starts(with: String(event).utf8) { fail("sends another event than it says") }
+        }
+        if now < namedTime { fail("sends before the time that the receiver has named") }
+        if !flights.isEmpty {
+            if flights.contains(where: { !Set($0.events).isDisjoint(with: events) }) {
+                fail("sends an event twice at a time")
+            }
+            if rule.row > 0 || rule.setAside > 0 { fail("sends two parts in doubt") }
+        }
+        if now > chainEnd { (chain, failuresInChain) = (0, 0) }
+        chain += 1
+        longestChain = max(longestChain, chain)
+        flights.append(Flight(part: part, events: events, arrival: now + latency()))
+    }
+
+    private func land(_ flight: Flight, isLearned: Bool) {
+        let (part, events) = (flight.part, flight.events)
+        var reply = receiver(self, events)
+        if case .status(200, _) = reply, events.contains(where: bad.contains) { reply = .status(badStatus) }
+        var list = [Verdict]()
+        let verdicts: Verdicts
+        switch reply {
+        case .each(let each): (verdicts, list) = (.each(each, status: 200), each)
+        case .status(let status, let after):
+            verdicts = Self.verdicts(status, after: after)
+            if status == 200 { list = events.map { _ in .accepted } }
+            if let after { namedTime = max(namedTime, now + min(after, .seconds(3_600))) }
+        }
+        answers.append(now)
+        chainEnd = now
+        let accepted = zip(events, list).filter { $1.isAccepted }.map(\.0)
+        for event in accepted where arrived[event] == nil {
+            arrived[event] = now
+            order.append(event)
+            if !bad.contains(event) { requestsUntilLast = requests }
+        }
+        for (event, verdict) in zip(events, list) {
+            if case .retry(let after?) = verdict.kind, after > .zero { namedTimes[event] = now + after }
+        }
+        failuresInChain = accepted.isEmpty ? failuresInChain + 1 : 0
+        if failuresInChain > 2, !isParallel, list.isEmpty { fail("three failures without a wait") }
+        guard isLearned else { return unlearned.formUnion(accepted) }
+        unlearned.subtract(accepted)
+        let answer = Answer(verdicts, count: events.count)
+        sizes.record(answer, events: events.count, isSearching: rule.isSearching)
+        perform(
+            rule.apply(answer, to: part, at: now, random: { self.random.next() }), accepted: Set(accepted))
+        rule.settled(part.batch.id)
+    }
+
+    static func verdicts(_ status: Int, after: Duration? = nil) -> Verdicts {
+        let reason = "HTTP \(status)"
+        return switch status {
+        case 200: .all(.accepted, status: status)
+        case 0: .all(.retry(after: after, reason: "no response"))
+        case 408, 425, 429, 500...: .all(.retry(after: after, reason: reason), status: status)
+        case 413: .all(.tooLarge(reason: reason), status: status)
+        case 400, 422: .all(.split(reason: reason), status: status)
+        default: .all(.hold(reason: reason, after: after), status: status)
+        }
+    }
+
+    // MARK: Checks
+
+    private func check() {
+        let rest = rule.open.reduce(0) { $0 + $1.rest.count }
+        if rule.waiting != rest { fail("counts \(rule.waiting) waiting events instead of \(rest)") }
+        let resolved = rule.open.reduce(0) { $0 + $1.batch.events.count } - rest
+        if rule.resolved != resolved { fail("counts \(rule.resolved) resolved events instead of \(resolved)") }
+        if rule.open.count > 17 { fail("has \(rule.open.count) open batches") }
+        if rule.setAside > rest { fail("sets more events aside than wait") }
+        for batch in rule.open {
+            guard let events = taken[batch.id] else { return fail("has a batch that the store doesn't know") }
+            if batch.rest.isEmpty { fail("keeps an empty batch") }
+            if batch.rest != events.indices.filter({ places[events[$0]] == .open }) {
+                fail("the rest of a batch differs from the store's")
+            }
+        }
+    }
+
+    private func fail(_ fault: String) { if self.fault == nil { self.fault = "\(fault) (request \(requests))" } }
+}
