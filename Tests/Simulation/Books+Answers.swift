@@ -1,18 +1,7 @@
 import Sluice
 
 extension Books {
-    /// Notes the last probe of a process that is about to end: any event of a batch can be offered alone, before the others.
-    func mayProbe(_ batch: Batch, from life: Int) {
-        state.withLock { state in
-            guard let serial = batch.events.first.flatMap({ Books.serial($0.bytes) }),
-                let others = state.handedOut[life]?[batch.id]?.serials.prefix(while: { $0 != serial }),
-                others.contains(where: { state.records[$0]?.isDone == false })
-            else { return }
-            state.delayed.insert(serial)
-        }
-    }
-
-    /// Notes the events that the receiver has deferred or refused, even if the sender is killed before it gets the response. A
+    /// Notes the events that the receiver has not accepted, even if the sender is killed before it gets the response. A
     /// refused event may be accepted when it is sent again.
     func deferredOrRefused(_ batch: Batch, _ verdicts: Verdicts) {
         state.withLock { state in
@@ -31,24 +20,17 @@ extension Books {
         var attempts = 0
         var firstAcceptance: Int?
         var lastAcceptance: Int?
-        /// The last answer to an event that was sent alone, and was not an acceptance.
-        var alone: [Int: Alone] = [:]
-
-        struct Alone {
-            var attempt: Int
-            /// Whether there was such an answer before, and an acceptance since.
-            var isSecond: Bool
-        }
+        /// The failed attempts with each event.
+        var failures: [Int: Int] = [:]
 
         mutating func note(_ batch: Batch, _ verdicts: Verdicts) {
             attempts += 1
             if batch.events.indices.contains(where: { verdicts.verdict(at: $0).isAccepted }) {
                 firstAcceptance = firstAcceptance ?? attempts
                 lastAcceptance = attempts
-            } else if batch.events.count == 1, let serial = Books.serial(batch.events[0].bytes) {
-                let former = alone[serial]
-                let isSecond = former.map { $0.isSecond || $0.attempt < lastAcceptance ?? 0 } ?? false
-                alone[serial] = Alone(attempt: attempts, isSecond: isSecond)
+            }
+            for (index, line) in batch.events.enumerated() where !verdicts.verdict(at: index).isAccepted {
+                if let serial = Books.serial(line.bytes) { failures[serial, default: 0] += 1 }
             }
         }
     }
@@ -71,15 +53,15 @@ extension Books {
 }
 
 extension Books.State {
-    /// An event whose answer doesn't say that it is about the event is rejected only if it was alone, and if the receiver has
-    /// accepted others before and after it, twice.
+    /// An event that the receiver didn't name is rejected only after three failures, and if the receiver has accepted others
+    /// before and after them.
     mutating func checkConfirmed(_ letter: DeadLetter, _ serial: Int, in life: Int) {
         guard letter.reason.hasPrefix("the receiver accepts others") else { return }
         // The answers to two copies of an event can't be told apart.
         if let record = records[serial], record.isReplayed || record.mayBeTwice { return }
         confirmed += 1
-        guard let answers = answers[life], let alone = answers.alone[serial], let first = answers.firstAcceptance,
-            let last = answers.lastAcceptance, first < alone.attempt, alone.attempt < last, alone.isSecond
+        guard let answers = answers[life], let first = answers.firstAcceptance, let last = answers.lastAcceptance,
+            first < last, answers.failures[serial, default: 0] >= 3
         else { return violations.append("\(serial) is rejected by life \(life) without acceptances around its answer") }
     }
 }

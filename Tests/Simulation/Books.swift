@@ -166,9 +166,8 @@ final class Books: Sendable {
                 state.duplicates += 1
             } else {
                 state.delivered += 1
-                // The first events that arrive after a failure are probes, which can be any ones.
-                let answers = state.answers[life]
-                if let answers, answers.lastAcceptance ?? 0 != answers.attempts { state.delayed.insert(serial) }
+                // After a failure, probes can be any events, and others are set aside.
+                if state.answers[life]?.failures.isEmpty == false { state.delayed.insert(serial) }
                 // What has expired, but could not be removed, may come up again in a later life.
                 if now - record.trackedAt < state.shortestAge { state.checkOrder(of: serial, record.priority) }
             }

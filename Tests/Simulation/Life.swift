@@ -34,11 +34,16 @@ final class Life {
         func send(_ batch: Batch) async throws -> Verdicts {
             try checkAlive()
             for line in batch.events { books.sent(line, by: life) }
-            if batch.events.count == 1 { books.mayProbe(batch, from: life) }
-            let verdicts = try await server.send(batch) { line in
-                // A process that has died while the server was slow has sent nothing.
-                try checkAlive()
-                return books.received(line, from: life, at: time.continuousTime())
+            let verdicts: Verdicts
+            do {
+                verdicts = try await server.send(batch) { line in
+                    // A process that has died while the server was slow has sent nothing.
+                    try checkAlive()
+                    return books.received(line, from: life, at: time.continuousTime())
+                }
+            } catch {
+                books.answered(batch, .all(.retry()), to: life)
+                throw error
             }
             books.deferredOrRefused(batch, verdicts)
             try checkAlive()
