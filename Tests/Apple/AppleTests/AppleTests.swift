@@ -227,11 +227,12 @@ import UIKit
         post(UIApplication.didEnterBackgroundNotification)
         await transport.waitForSends(1)
         for case let handler? in UIApplication.shared.backgroundTasks.values { handler() }
-        await settle { pipeline.ledger.routes[0].attempts.failed == 1 }
-        #expect(UIApplication.shared.backgroundTasks.isEmpty)
+        await settle { UIApplication.shared.backgroundTasks.isEmpty }
         post(UIApplication.willEnterForegroundNotification, UIApplication.didBecomeActiveNotification)
         await pipeline.flush()
         #expect(try transport.accepted().map(\.name) == ["A"])
+        // It says nothing about the receiver.
+        #expect(pipeline.ledger.routes[0].attempts.failed == 0)
         withExtendedLifetime(app) {}
     }
 
@@ -335,7 +336,7 @@ import UIKit
         #expect(ExpiringActivities.shared.count == 1)
         if expires { ExpiringActivities.shared.expire() } else { transport.release(.all(.accepted)) }
         await settle { ExpiringActivities.shared.count == 0 }
-        await settle { pipeline.ledger.routes[0].attempts.failed == (expires ? 1 : 0) }
+        #expect(pipeline.ledger.routes[0].attempts.failed == 0)
         #expect(try transport.accepted().count == (expires ? 0 : 1))
         withExtendedLifetime(app) {}
     }

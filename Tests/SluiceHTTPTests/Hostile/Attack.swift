@@ -9,7 +9,7 @@ struct Attack: Sendable, CustomTestStringConvertible {
     /// The result in the route.
     enum Fate: Sendable, Hashable {
         case delivered
-        /// A retry after this many milliseconds. The middle of the first back-off is 550, and a little less after an acceptance.
+        /// A retry after this many milliseconds.
         case retried(after: Int)
         case held
     }
@@ -66,7 +66,10 @@ extension Server {
 }
 
 extension Attack {
+    /// The middle of the first back-off.
     static let backOff = Fate.retried(after: 550)
+    /// It is a little shorter for a receiver that has accepted something.
+    static let backOffAfterAcceptance = Fate.retried(after: 547)
 
     static let all = silence + breaks + floods + framing + redirects + interim + waits
 
@@ -118,13 +121,15 @@ extension Attack {
             connection.end()
         },
         // libcurl may repeat such a request over a new connection, where the server behaves.
-        Attack("closes a connection that it has kept", .delivered, backOff, moment: .reuse) { connection, _ in
+        Attack("closes a connection that it has kept", .delivered, backOffAfterAcceptance, moment: .reuse) {
+            connection, _ in
             connection.end()
         },
-        Attack("resets a connection that it has kept", .delivered, backOff, moment: .reuse) { connection, _ in
+        Attack("resets a connection that it has kept", .delivered, backOffAfterAcceptance, moment: .reuse) {
+            connection, _ in
             try connection.reset()
         },
-        Attack("hangs on a connection that it has kept", .retried(after: 547), moment: .reuse, isTimed: true) {
+        Attack("hangs on a connection that it has kept", backOffAfterAcceptance, moment: .reuse, isTimed: true) {
             connection, _ in
             try connection.waitForClose()
         },
