@@ -293,7 +293,8 @@ struct Appenders {
             if lane.holdsEvents { writer.directory.segments -= 1 }
             stored.dropped(writer.usage.count, .vanished, lane)
         }
-        for segment in stored.index.segments where segment.waits && stored.files.isMissing(segment.path) {
+        for segment in stored.index.segments where segment.condition == .waiting && stored.files.isMissing(segment.path)
+        {
             stored.lost(segment)
         }
         stored.removeUnremoved()

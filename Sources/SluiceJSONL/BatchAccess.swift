@@ -72,23 +72,6 @@ struct BatchAccess: Sendable {
         if access.configuration.isFull { try file.synchronize() }
     }
 
-    /// Puts a batch back.
-    ///
-    /// - Returns: false if it stays handed out.
-    func release(_ batch: Batch.ID, rest: [EventLine]) -> Bool {
-        deadLetters.finish()
-        do throws(SluiceError) {
-            let empty = try access.perform { $0.release(batch, rest: rest) }
-            guard let empty else { return false }
-            // The store retries a removal that fails.
-            _ = remove(empty, except: [])
-            return true
-        } catch {
-            // A closed store keeps the events anyway.
-            return false
-        }
-    }
-
     // MARK: Settling
 
     func settle(_ batch: Batch.ID) throws(SluiceError) {

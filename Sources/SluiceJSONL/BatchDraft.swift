@@ -29,23 +29,6 @@ struct BatchPart {
         return LineFormat.mark(of: contents.ranges[index])
     }
 
-    /// Finds the events that are left.
-    ///
-    /// - Parameter rest: the events that are left in this part and later ones, in order. The ones of this part are removed.
-    /// - Returns: their indices in this part.
-    func open(in rest: inout ArraySlice<EventLine>) -> [Int] {
-        events.indices.filter { index in
-            guard let event = rest.first, isOpen(index), events[index] == event else { return false }
-            rest.removeFirst()
-            return true
-        }
-    }
-
-    /// The places of all events except some, which are given by their indices.
-    func places(except kept: [Int]) -> Set<Int> {
-        Set(contents.ranges.map(\.lowerBound)).subtracting(kept.map { contents.ranges[$0].lowerBound })
-    }
-
     /// Marks an event as rejected.
     ///
     /// - Returns: the id of its dead letter. Nil if there is no such event, or each one is settled or rejected already.

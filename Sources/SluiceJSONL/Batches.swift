@@ -14,7 +14,6 @@ struct Batches {
 
     private var handedOut: [Batch.ID: [BatchPart]] = [:]
     private var lastBatch: UInt64 = 0
-    private var lastRelease: UInt64 = 0
     private var lastUnreadableAttempt: Duration = .zero
 
     // MARK: Taking
@@ -27,9 +26,9 @@ struct Batches {
         draft.limit(to: appenders.segmentSize)
         appenders.closeOldDeadLetters(&stored)
         _ = stored.oldestWaiting(.rejected)
-        stored.expireReleasedAndUnreadable()
+        stored.expireUnreadable()
         var failure: FileError?
-        search: while true {
+        repeat {
             for lane in Lane.allCases.reversed() where lane >= Lane(.normal) {
                 if let segment = stored.oldestWaiting(lane) { return read(segment, &stored) }
                 do throws(FileError) {
@@ -38,12 +37,8 @@ struct Batches {
                     failure = error
                 }
                 if let segment = stored.oldestWaiting(lane) { return read(segment, &stored) }
-                // A batch that is released each time must not keep the events of other processes waiting.
-                if stored.index.firstReleased(lane) != nil, findMore(&appenders, &stored) { continue search }
-                if let segment = stored.index.firstReleased(lane) { return read(segment, &stored) }
             }
-            guard findMore(&appenders, &stored) else { break }
-        }
+        } while findMore(&appenders, &stored)
         if let failure {
             throw SluiceError(.inputOutput, "buffered events could not be written: see the cause", cause: failure)
         }
@@ -79,15 +74,7 @@ struct Batches {
         for draft: BatchDraft, _ lane: Lane, _ appenders: inout Appenders, _ stored: inout StoredFiles
     ) -> Segment? {
         if draft.isFull { return nil }
-        if let release = draft.parts[0].segment.release {
-            // Only its own batch: another one waits for reasons of its own.
-            guard let segment = stored.index.firstReleased(lane), segment.release == release,
-                draft.hasRoom(for: segment.count ?? 1, segment.eventBytes)
-            else { return nil }
-            return segment
-        }
         if let segment = stored.oldestWaiting(lane) {
-            if segment.condition == .released { return nil }
             // A file is longer than its events.
             let bytes = segment.count == nil ? segment.fileBytes : segment.eventBytes
             return draft.hasRoom(for: segment.count ?? 1, bytes) ? segment : nil
@@ -123,12 +110,11 @@ struct Batches {
         return retryUnreadable(in: &stored)
     }
 
-    /// The size that the events of another directory may have: any size if nothing else can be delivered, or only released
-    /// batches.
+    /// The size that the events of another directory may have: any size if nothing else can be delivered.
     private func room(_ appenders: Appenders, _ stored: StoredFiles) -> Int {
         let bytes = stored.index.events.fileBytes + appenders.usageOfEvents.fileBytes
-        let others = (stored.index.unreadable + stored.index.released).reduce(0) { $0 + $1.fileBytes }
-        return bytes == others ? .max : stored.configuration.capacity - bytes
+        let unreadable = stored.index.unreadable.reduce(0) { $0 + $1.fileBytes }
+        return bytes == unreadable ? .max : stored.configuration.capacity - bytes
     }
 
     // MARK: Reading
@@ -234,36 +220,6 @@ struct Batches {
             start = end
             return marks.isEmpty ? nil : (part.segment, marks)
         }
-    }
-
-    /// Puts a batch back.
-    ///
-    /// - Returns: the segments without remaining events, which are retired. Nil if the batch stays handed out: dead letters must
-    ///   be written before, or `rest` has other events.
-    mutating func release(
-        _ batch: Batch.ID, rest: [EventLine], in stored: inout StoredFiles
-    ) -> [Segment]? {
-        guard let parts = handedOut[batch], !parts.contains(where: { stored.deadLetters.isPending($0.segment) }) else {
-            return nil
-        }
-        var rest = rest[...]
-        let open = parts.map { $0.open(in: &rest) }
-        guard rest.isEmpty else { return nil }
-        handedOut[batch] = nil
-        lastRelease += 1
-        let release = Segment.Release(number: lastRelease, sequence: stored.directories.nextSequence)
-        for (part, open) in zip(parts, open) {
-            let segment = part.segment
-            segment.gone.formUnion(part.places(except: open))
-            if open.isEmpty {
-                stored.retire(segment)
-            } else {
-                stored.index.setContents(
-                    of: segment, count: open.count, eventBytes: open.reduce(0) { $0 + part.events[$1].bytes.count })
-                stored.index.release(segment, release)
-            }
-        }
-        return parts.map(\.segment).filter { $0.condition == .retired }
     }
 
     /// Turns events of a batch into dead letters that must be written.

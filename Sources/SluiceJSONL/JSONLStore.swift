@@ -257,7 +257,7 @@ public final class JSONLStore: Store {
     /// into one full segment. The open segment is closed for that. Later segments get the requested size, between 20 and 500
     /// events.
     ///
-    /// - Throws: ``SluiceError/Code/inputOutput`` if a segment can't be read at present. After three attempts it is skipped,
+    /// - Throws: ``SluiceError/Code/inputOutput`` if a segment can't be read now. After three attempts it is skipped,
     ///   because it must not block later events. Its events then count as ``DropReason/unreadable``. The next call
     ///   retries it when nothing else waits; delivery makes that call after the next event. If the retry succeeds, its
     ///   events count as recovered and come after later ones. Its file counts towards the capacity, is evicted before the
@@ -272,16 +272,6 @@ public final class JSONLStore: Store {
     /// If an event can't be marked, the store reports a note, and a later process may deliver the event a second time.
     public func settle(_ places: [Int], of batch: Batch.ID) {
         batchAccess.settle(places, of: batch)
-    }
-
-    /// Puts a batch back. Its files keep their names, so the remaining events keep their age, and a later process their order.
-    ///
-    /// The files come back in a batch without the events of other batches.
-    ///
-    /// - Returns: false if rejected events of the batch can't be written at present, if `rest` has events that are not left in
-    ///   the batch, or if the store is closed.
-    public func release(_ batch: Batch.ID, rest: [EventLine]) -> Bool {
-        batchAccess.release(batch, rest: rest)
     }
 
     /// Removes the batch's files.
@@ -378,7 +368,7 @@ public final class JSONLStore: Store {
 }
 
 extension DropReason {
-    /// The file of the event can't be read at present. If it can be read later, the event counts as
+    /// The file of the event can't be read now. If it can be read later, the event counts as
     /// ``RouteLedger/recovered`` and is delivered. If the file is evicted, expires or is deleted before, its events count as
     /// recovered too, and then as lost for that reason. You find the count in the ledger:
     ///

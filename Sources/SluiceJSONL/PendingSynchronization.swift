@@ -2,7 +2,7 @@ internal import Sluice
 
 /// Written files, and directories with changed entries, that a loss of power could still take. It keeps no file open.
 ///
-/// The open segments are not among them: their writers know it.
+/// Those of open segments are known by their writers.
 struct PendingSynchronization {
     /// A file or a directory to synchronize while the lock is free.
     struct Item {

@@ -4,19 +4,9 @@ internal import Sluice
 final class Segment {
     enum Condition: Equatable {
         case waiting
-        /// Waits with ``Segment/release``.
-        case released
         case handedOut
         /// Its lines are accounted for. Its file may still exist.
         case retired
-    }
-
-    /// How a released batch is handed out the next time.
-    struct Release: Equatable {
-        /// Segments of the same batch have the same number.
-        let number: UInt64
-        /// Waiting segments with lower sequence numbers come first: they waited already.
-        let sequence: UInt64
     }
 
     /// A dead letter in the file.
@@ -41,10 +31,7 @@ final class Segment {
     var readFailures = 0
     /// A segment waits as soon as it is in the index. One without lines never is.
     fileprivate(set) var condition = Condition.retired
-    /// Since its batch was released, until it is settled.
-    fileprivate(set) var release: Release?
-    /// The places of lines that this process must not hand out any more: settled, rejected or erased. The file may still
-    /// have them.
+    /// The places of lines of a batch that were settled or erased.
     var gone: Set<Int> = []
     /// The number of its events or dead letters. Nil until a segment of an earlier process is read.
     fileprivate(set) var count: Int?
@@ -80,9 +67,6 @@ final class Segment {
 
     var lane: Lane { name.lane }
 
-    /// Whether its lines wait, whenever they are handed out.
-    var waits: Bool { condition == .waiting || condition == .released }
-
     /// Whether it comes before `other` within their lane. The directory decides between processes that ran at the same
     /// time.
     func precedes(_ other: Segment) -> Bool {
@@ -99,8 +83,6 @@ struct SegmentIndex {
     private struct Queue {
         /// A slice, because removing its first element moves no others.
         var segments: ArraySlice<Segment> = []
-        /// The ones of released batches, in the order in which they are handed out.
-        var released: [Segment] = []
         /// The size of the waiting segments and of the unreadable ones.
         var evictableBytes = 0
     }
@@ -126,7 +108,6 @@ struct SegmentIndex {
     /// Adds a waiting segment at its place in the order.
     mutating func insertSorted(_ segment: Segment) {
         segment.condition = .waiting
-        segment.release = nil
         queues[segment.lane.rawValue].segments.insert(segment, at: position(of: segment))
         queues[segment.lane.rawValue].evictableBytes += segment.fileBytes
         change(segment.lane) { usage in
@@ -173,50 +154,27 @@ struct SegmentIndex {
         return range.lowerBound
     }
 
-    /// Returns the oldest segment of a lane that waits and was not released.
+    /// Returns the oldest segment of a lane that is not handed out: the next one to deliver.
     func firstWaiting(_ lane: Lane) -> Segment? {
         queues[lane.rawValue].segments.first { $0.condition == .waiting }
     }
 
-    /// Returns the segment of a lane that was released first.
-    func firstReleased(_ lane: Lane) -> Segment? { queues[lane.rawValue].released.first }
-
-    /// The segments of released batches.
-    var released: [Segment] { queues.flatMap(\.released) }
-
     /// Returns the next segment of a lane to evict: one that can't be read, or the oldest one. It waits.
     mutating func firstEvictable(_ lane: Lane) -> Segment? {
-        guard let segment = unreadable.first(where: { $0.lane == lane }) else {
-            return queues[lane.rawValue].segments.first(where: \.waits)
-        }
+        guard let segment = unreadable.first(where: { $0.lane == lane }) else { return firstWaiting(lane) }
         takeBackUnreadable(segment)
         return segment
     }
 
     mutating func handOut(_ segment: Segment) {
-        removeFromWaiting(segment)
+        queues[segment.lane.rawValue].evictableBytes -= segment.fileBytes
         segment.condition = .handedOut
     }
 
     /// Returns a segment to the waiting ones, because it could not be read or doesn't fit into a batch.
     mutating func takeBack(_ segment: Segment) {
         queues[segment.lane.rawValue].evictableBytes += segment.fileBytes
-        segment.condition = segment.release == nil ? .waiting : .released
-        if segment.release != nil { queues[segment.lane.rawValue].released.insert(segment, at: 0) }
-    }
-
-    /// Returns a segment to the waiting ones, after the ones that wait now.
-    mutating func release(_ segment: Segment, _ release: Segment.Release) {
-        queues[segment.lane.rawValue].evictableBytes += segment.fileBytes
-        queues[segment.lane.rawValue].released.append(segment)
-        segment.condition = .released
-        segment.release = release
-    }
-
-    private mutating func removeFromWaiting(_ segment: Segment) {
-        guard segment.waits else { return }
-        queues[segment.lane.rawValue].evictableBytes -= segment.fileBytes
-        if segment.condition == .released { queues[segment.lane.rawValue].released.removeAll { $0 === segment } }
+        segment.condition = .waiting
     }
 
     /// Corrects the number and size of a segment's events or dead letters.
@@ -243,7 +201,7 @@ struct SegmentIndex {
 
     private mutating func remove(_ segment: Segment) {
         let lane = segment.lane.rawValue
-        removeFromWaiting(segment)
+        if segment.condition == .waiting { queues[lane].evictableBytes -= segment.fileBytes }
         let position = position(of: segment)
         if position == queues[lane].segments.startIndex {
             queues[lane].segments.removeFirst()

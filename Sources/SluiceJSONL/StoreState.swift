@@ -51,7 +51,7 @@ struct StoreState {
             if observer.route != nil, files is SystemFileSystem { place = try stored.directories.occupyRoot() }
             stored.take(try stored.directories.claimAll())
             if let error = try stored.directories.checkOwnDirectory() {
-                stored.notes.append("events can't be stored at present: \(error)")
+                stored.notes.append("events can't be stored now: \(error)")
             }
         } catch {
             place?.leave()
@@ -147,18 +147,6 @@ struct StoreState {
         _ segment: Segment, _ result: Result<SegmentReader.Contents, SegmentReader.Failure>, to draft: inout BatchDraft
     ) throws(SluiceError) -> Batches.Step {
         try batches.add(segment, result, to: &draft, &appenders, &stored)
-    }
-
-    /// Puts a batch back. Events that are in a buffer come before it, so they must have a segment.
-    ///
-    /// - Returns: see ``Batches/release(_:rest:in:)``.
-    mutating func release(_ batch: Batch.ID, rest: [EventLine]) -> [Segment]? {
-        do throws(FileError) {
-            try appenders.flush(at: stored.directories.continuousTime, &stored)
-        } catch {
-            // The batch may then come before these events. They stay in the buffer.
-        }
-        return batches.release(batch, rest: rest, in: &stored)
     }
 
     /// Notes the result of marking settled events in the files of segments.

@@ -36,7 +36,7 @@ extension StoredFiles {
         return ids
     }
 
-    /// Leaves a file alone that can't be read at present.
+    /// Leaves a file alone that can't be read now.
     ///
     /// - Returns: its path if it was moved.
     mutating func couldNotReadLetters(
@@ -77,7 +77,7 @@ extension StoredFiles {
     /// Reports the first of several failures to write.
     mutating func reportDeadLetterFailure(_ failure: (any Error)?) {
         if let failure, !deadLetters.hasReportedFailure {
-            notes.append("dead letters can't be written at present; this is tried again: \(failure)")
+            notes.append("dead letters can't be written now; this is tried again: \(failure)")
         }
         deadLetters.hasReportedFailure = failure != nil
     }

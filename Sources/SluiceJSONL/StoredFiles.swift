@@ -86,26 +86,17 @@ struct StoredFiles {
         return segment.created < limit && segment.condition != .handedOut && segment.hasPlausibleAge
     }
 
-    /// The next segment of a lane to deliver: the oldest one, or one of a batch that was released before that one existed.
-    /// Expires the segments before it.
-    ///
-    /// - Returns: nil if only released segments wait.
+    /// The next segment of a lane to deliver. Expires the segments before it.
     mutating func oldestWaiting(_ lane: Lane) -> Segment? {
         while let segment = index.firstWaiting(lane) {
-            guard isExpired(segment) else {
-                guard let released = index.firstReleased(lane), let release = released.release,
-                    release.sequence <= segment.name.sequence
-                else { return segment }
-                return released
-            }
+            guard isExpired(segment) else { return segment }
             expire(segment)
         }
         return nil
     }
 
-    /// Expires the segments of released batches, and the ones that were given up.
-    mutating func expireReleasedAndUnreadable() {
-        for segment in index.released where isExpired(segment) { expire(segment) }
+    /// Expires the segments that were given up.
+    mutating func expireUnreadable() {
         for segment in index.unreadable where isExpired(segment) {
             index.takeBackUnreadable(segment)
             expire(segment)
@@ -139,13 +130,9 @@ struct StoredFiles {
     // MARK: Reading
 
     /// Counts the contents of a segment that was read, and takes events out that earlier processes have rejected before they
-    /// could settle them, or that this process has settled.
+    /// could settle them.
     mutating func note(_ contents: inout SegmentReader.Contents, of segment: Segment) {
         deadLetters.removeRejected(from: &contents, of: segment)
-        if !segment.gone.isEmpty {
-            let ranges = contents.ranges
-            contents.keep { !segment.gone.contains(ranges[$0].lowerBound) }
-        }
         let lines = contents.lines
         let damaged = segment.count.map { max(0, $0 - lines.count) } ?? contents.damaged
         if segment.count == nil { observer.recovered(lines.count + damaged) }
@@ -162,7 +149,7 @@ struct StoredFiles {
         _ found: LineEraser.Finding, in segment: Segment, by replacement: String
     ) throws(FileError) -> Int {
         try files.rename(replacement, to: segment.path)  // mutant: keep-erased-in-flight
-        guard segment.waits else {
+        guard segment.condition == .waiting else {
             segment.gone.formUnion(found.erased)
             return 0
         }
@@ -198,7 +185,7 @@ struct StoredFiles {
     /// - Returns: the number of its events.
     mutating func delete(_ segment: Segment) -> Int {
         if index.unreadable.contains(where: { $0 === segment }) { index.takeBackUnreadable(segment) }
-        guard segment.waits else { return 0 }
+        guard segment.condition == .waiting else { return 0 }
         count(segment, countUnread(segment))
         retire(segment)
         remove(segment)

@@ -128,19 +128,6 @@ public final class MemoryStore: Store {
         }
     }
 
-    /// Puts a batch back, behind the events that wait now. The capacity doesn't matter.
-    public func release(_ batch: Batch.ID, rest: [EventLine]) -> Bool {
-        state.withLock { state in
-            guard let batch = state.handedOut.removeValue(forKey: batch) else { return false }
-            for line in rest { state.waiting[Int(line.priority.rawValue)].append(line) }
-            state.events += rest.count - batch.events.count
-            state.bytes += rest.reduce(0) { $0 + $1.size } - batch.events.reduce(0) { $0 + $1.size }
-            // Until now, the events of the batch that are dead letters were counted twice.
-            evictDeadLetters(downTo: capacity, in: &state)
-            return true
-        }
-    }
-
     /// Removes a batch.
     public func settle(_ batch: Batch.ID) throws(SluiceError) {
         state.withLock { state in

@@ -110,9 +110,6 @@ public final class FaultyStore: Store {
     /// Settles events of a batch in the base store.
     public func settle(_ places: [Int], of batch: Batch.ID) { base.settle(places, of: batch) }
 
-    /// Puts a batch back in the base store.
-    public func release(_ batch: Batch.ID, rest: [EventLine]) -> Bool { base.release(batch, rest: rest) }
-
     /// Removes a batch from the base store, or throws the fault.
     public func settle(_ batch: Batch.ID) throws(SluiceError) {
         try note(.settle)

@@ -50,8 +50,6 @@ public final class RecordingStore: Store {
     public func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
         try base.nextBatch(size)
     }
-    /// Puts a batch back.
-    public func release(_ batch: Batch.ID, rest: [EventLine]) -> Bool { base.release(batch, rest: rest) }
     /// Forgets a batch. Its events stay in ``events``.
     public func settle(_ batch: Batch.ID) throws(SluiceError) { try base.settle(batch) }
     /// The number and size of the events that aren't settled.

@@ -13,7 +13,6 @@ public enum StoreContract {
         ("it makes progress with the smallest size", { try $0.keepsTheSize() }),
         ("it keeps dead letters", { try $0.keepsDeadLetters() }),
         ("it settles single events", { try $0.settlesEvents() }),
-        ("it releases batches", { try $0.releasesBatches() }),
         ("it erases single events", { try $0.erasesEvents() }),
         ("it can be used by eight threads", { try await $0.accountsForEveryEvent() }),
         ("it closes", { try $0.closes() }),
@@ -50,9 +49,6 @@ public enum StoreContract {
         let settling = "it keeps settled events from a later process"
         let open = try await run(make(), settling) { try $0.leavesSettled() }
         try await run(reopen(), settling) { try $0.finds(open) }
-        let releasing = "it keeps released batches"
-        let released = try await run(make(), releasing) { try $0.leavesReleased() }
-        try await run(reopen(), releasing) { try $0.finds(released) }
         let erasing = "it erases events of an earlier process"
         let kept = try await run(make(), erasing) { try $0.leavesErased() }
         let rest = try await run(reopen(), erasing) { try $0.erases(from: kept) }

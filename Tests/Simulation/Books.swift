@@ -283,14 +283,6 @@ final class Books: Sendable {
         }
     }
 
-    /// A batch waits again, behind later events.
-    func released(_ batch: Batch.ID, _ rest: [Int], in life: Int) {
-        state.withLock { state in
-            state.delayed.formUnion(rest)
-            state.handedOut[life]?[batch] = nil
-        }
-    }
-
     /// - Parameter isGone: whether the file was removed, and not just given up.
     func settled(_ batch: Batch.ID, in life: Int, isGone: Bool) {
         state.withLock { state in

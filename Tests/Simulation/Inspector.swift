@@ -60,7 +60,8 @@ struct Inspector: Sendable {
             books.violated("life \(life) evicts \(segment.path) for an event of priority \(priority)")
         }
         for other in mine where other.path != segment.path && !books.isInFlight(other.serials, in: life) {
-            let isWaiting = other.serials.contains { books.record($0).map { !$0.isDone } ?? false }
+            // A file can be that of a batch whose only other events are settled in place.
+            let isWaiting = other.serials.contains { books.record($0).map { !$0.isDone && !$0.isDamaged } ?? false }
             guard isWaiting else { continue }
             if other.priority < segment.priority {
                 books.violated("life \(life) evicts \(segment.path) before the lower \(other.path)")

@@ -129,12 +129,6 @@ final class ObservedStore: Store, UnreadDeleting {
         process.use { base.settle(places, of: batch) }
     }
 
-    func release(_ batch: Batch.ID, rest: [EventLine]) -> Bool {
-        let isReleased = process.use { base.release(batch, rest: rest) }
-        if isReleased { books.released(batch, rest.compactMap { Books.serial($0.bytes) }, in: life) }
-        return isReleased
-    }
-
     func settle(_ batch: Batch.ID) throws(SluiceError) {
         if !process.isDead { books.settles(batch, in: life) }
         do throws(SluiceError) {

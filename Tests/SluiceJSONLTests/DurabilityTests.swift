@@ -81,7 +81,7 @@ struct DurabilityTests {
         #expect(files.calls(.synchronize) == 6 + directories)
     }
 
-    @Test("the parents of the root are synchronized, also if their owner can't be read at present")
+    @Test("the parents of the root are synchronized, also if their owner can't be read now")
     func parentsAreSynchronized() {
         let root = RootDirectory(directory.path, of: "main", files: files)
         let all = [directory.path] + FilePath.ancestors(of: directory.path)

@@ -238,7 +238,6 @@ struct SettledEventTests {
         let batch = try #require(try store.nextBatch())
         store.store.close()
         store.store.settle([0], of: batch.id)
-        #expect(!store.release(batch, rest: [0]))
         #expect(try afterKill() == Array(0..<10))
     }
 }

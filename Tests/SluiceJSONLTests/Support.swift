@@ -92,13 +92,6 @@ final class TestedStore: Sendable {
         try store.settle(batch.id)
     }
 
-    /// - Parameter rest: the indices of the events that are left.
-    func release(_ batch: Batch, rest: [Int]) -> Bool {
-        guard store.release(batch.id, rest: rest.map { batch.events[$0] }) else { return false }
-        counts.withLock { $0.settled += ($0.sizes.removeValue(forKey: batch.id) ?? 0) - rest.count }
-        return true
-    }
-
     func erase(where isMatch: @escaping @Sendable (EventLine) -> Bool) throws(SluiceError) -> ErasureReport {
         let report = try store.erase(where: isMatch)
         counts.withLock { $0.erased += report.events }

@@ -85,39 +85,6 @@ import Testing
         #expect(try numbers(of: store) == [1004])
     }
 
-    @Test("a released batch waits behind the others without a check of the capacity, and can then be evicted")
-    func releasedBatchWaits() throws {
-        let store = try opened(capacity: 40)
-        for number in 1001...1003 { try store.append(line(number)) }
-        let batch = try #require(try store.nextBatch(BatchSize(events: 3, bytes: .max)))
-        try store.append(line(1004))
-        store.settle([0], of: batch.id)
-        let letter = DeadLetter(line: batch.events[1], reason: "no", date: Timestamp(milliseconds: 0))
-        store.reject([letter], in: batch.id)
-        #expect(store.backlog == Backlog(events: 4, bytes: 40, deadLetters: 1))
-        #expect(store.release(batch.id, rest: [batch.events[2]]))
-        #expect(!store.release(batch.id, rest: [batch.events[2]]))
-        #expect(store.backlog == Backlog(events: 2, bytes: 20, deadLetters: 1))
-        #expect(evicted.withLock(\.deadLetters) == 0)
-        try store.append(line(1005))
-        #expect(evicted.withLock(\.events) == 0)
-        for number in 1006...1007 { try store.append(line(number)) }
-        #expect(evicted.withLock(\.deadLetters) == 1 && evicted.withLock(\.events) == 1)
-        // The oldest one of the queue was evicted.
-        #expect(try numbers(of: store) == [1003, 1005, 1006, 1007])
-    }
-
-    @Test("a batch is released although the store is full")
-    func fullStoreReleases() throws {
-        let store = try opened(capacity: 20)
-        for number in 1001...1002 { try store.append(line(number)) }
-        let batch = try #require(try store.nextBatch(BatchSize(events: 1, bytes: .max)))
-        #expect(store.release(batch.id, rest: batch.events))
-        #expect(try numbers(of: store) == [1002, 1001])
-        #expect(evicted.withLock(\.events) == 0)
-        #expect(store.backlog.isEmpty)
-    }
-
     @Test("dead letters are evicted before events, oldest first")
     func deadLettersAreEvictedFirst() throws {
         let store = try opened(capacity: 30)

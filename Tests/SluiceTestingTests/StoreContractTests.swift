@@ -64,7 +64,7 @@ final class BrokenStore: Store {
         case reversesTogether, swallowsTogether, listsNewestLetterFirst, losesReason, losesResponse, replaysAll,
             discardsAll
         case erasesNothing, erasesAll, erasesSilently, miscountsErased
-        case settlesWhole, refusesRelease, releasesNothing, releasesAll, reversesReleased, forgetsReleased
+        case settlesWhole
         case hangsInOpen, hangsInNextBatch, hangsInManyAppends, hangsInClose
 
         static let hanging: [(Defect, String)] = [
@@ -208,17 +208,6 @@ final class BrokenStore: Store {
         }
     }
 
-    func release(_ batch: Batch.ID, rest: [EventLine]) -> Bool {
-        switch defect {
-        case .refusesRelease: false
-        case .releasesNothing: true
-        case .releasesAll: base.release(batch, rest: state.withLock { $0.batches[batch]?.events ?? [] })
-        case .reversesReleased: base.release(batch, rest: rest.reversed())
-        case .forgetsReleased: base.release(batch, rest: [])
-        default: base.release(batch, rest: rest)
-        }
-    }
-
     func settle(_ batch: Batch.ID) throws(SluiceError) {
         if defect == .neverForgets { return }
         try base.settle(batch)
@@ -257,9 +246,9 @@ final class Place: Sendable {
 final class LastingStore: Store {
     enum Defect: CaseIterable {
         case none, losesOne, keepsSilent, countsTwice, keepsSettled, restartsNumbers, forgetsPriorities, losesInFlight
-        case returnsNewOnesFirst, altersBytes, returnsTwice, keepsErased, keepsPartlySettled, losesReleased
+        case returnsNewOnesFirst, altersBytes, returnsTwice, keepsErased, keepsPartlySettled
 
-        var isOfEarlierProcess: Bool { self == .keepsPartlySettled || self == .losesReleased }
+        var isOfEarlierProcess: Bool { self == .keepsPartlySettled }
 
         var sentence: String {
             switch self {
@@ -267,7 +256,6 @@ final class LastingStore: Store {
             case .losesOne, .restartsNumbers, .losesInFlight:
                 "the events of an earlier process must be returned"
             case .returnsNewOnesFirst, .altersBytes: "events must be returned byte for byte"
-            case .losesReleased: "the backlog must contain the events of an earlier process"
             case .keepsSilent, .countsTwice: "must be reported as recovered, once each"
             case .keepsSettled, .keepsErased, .keepsPartlySettled: "events that were settled came back"
             case .forgetsPriorities: "critical ones first"
@@ -325,13 +313,6 @@ final class LastingStore: Store {
     func settle(_ places: [Int], of batch: Batch.ID) {
         guard defect != .keepsPartlySettled else { return }
         remove(taken.withLock { taken in places.compactMap { taken[batch]?[$0] } })
-    }
-
-    func release(_ batch: Batch.ID, rest: [EventLine]) -> Bool {
-        guard base.release(batch, rest: rest) else { return false }
-        let events = taken.withLock { $0.removeValue(forKey: batch) } ?? []
-        remove(defect == .losesReleased ? events : events.filter { !rest.contains($0) })
-        return true
     }
 
     func settle(_ batch: Batch.ID) throws(SluiceError) {

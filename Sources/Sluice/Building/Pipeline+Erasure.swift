@@ -49,7 +49,7 @@ extension Pipeline {
     /// - Parameter isMatch: Selects events. It is called on other threads, without a lock.
     /// - Returns: The counts, and the places where events are left. The folder of another running process is left to that
     ///   process. When it has ended, this pipeline erases in the folder before it delivers from it. The same holds for a folder
-    ///   that can't be read at present.
+    ///   that can't be read now.
     public func erase(where isMatch: @escaping @Sendable (EventLine) -> Bool) async -> ErasureReport {
         await routes.erase(where: isMatch)
     }

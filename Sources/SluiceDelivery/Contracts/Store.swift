@@ -39,11 +39,10 @@
 /// - Return from ``nextBatch(_:)`` exactly the bytes that ``append(_:)`` accepted, in the order of acceptance within a
 ///   priority. If an accepted event is lost, report it to the ``StoreObserver`` before
 ///   another call can see that it is gone.
-/// - Keep a batch with its taker until ``settle(_:)`` or ``release(_:rest:)``: don't return it a second time and don't
-///   evict it. If the store is closed before, the events of the batch still wait, except the ones that were settled with
-///   ``settle(_:of:)``.
+/// - Keep a batch with its taker until ``settle(_:)``: don't return it a second time and don't evict it. If the store is
+///   closed before, the events of the batch still wait, except the ones that were settled with ``settle(_:of:)``.
 /// - If your store outlives its process, implement ``settle(_:of:)``. A receiver then gets no delivered event from a later
-///   process. Implement ``release(_:rest:)`` if your store can put events back without a copy.
+///   process.
 /// - Document which failures an accepted event survives.
 /// - Check your store with `StoreContract` of SluiceTesting.
 public protocol Store: Sendable {
@@ -97,25 +96,13 @@ public protocol Store: Sendable {
     ///
     /// A route calls this method once per answer of a receiver that leaves the rest of the batch open. Implement it
     /// if your store outlives its process: a later process must not return these events, even if this one is killed
-    /// now. They count in ``backlog`` until the batch is settled or released. A failure has no effect on this
+    /// now. They count in ``backlog`` until the batch is settled. A failure has no effect on this
     /// process: the later process can return the events then. The default does nothing.
     ///
     /// - Parameters:
     ///   - places: the indices of the events in ``Batch/events``. An index can be passed a second time.
     ///   - batch: a batch that is handed out. Ignore any other one.
     func settle(_ places: [Int], of batch: Batch.ID)
-
-    /// Puts a batch back: its remaining events wait again, after all other events of their priority that wait now.
-    ///
-    /// The batch is then no longer handed out. Its events can be evicted, expire and be erased as any waiting event, and
-    /// ``nextBatch(_:)`` returns them in a batch with a new id. The default appends `rest` and settles the batch. If it
-    /// can't append all of `rest`, the batch stays handed out, and the appended events wait a second time.
-    ///
-    /// - Parameters:
-    ///   - batch: a batch that is handed out.
-    ///   - rest: the events that were neither settled nor rejected, in their order; at least one.
-    /// - Returns: whether the batch was released. If not, it is still handed out.
-    func release(_ batch: Batch.ID, rest: [EventLine]) -> Bool
 
     /// Removes a batch. Each of its events was delivered, rejected or deleted.
     ///
@@ -191,16 +178,6 @@ extension Store {
     public func reject(_ letters: [DeadLetter], in batch: Batch.ID) {}
     /// Does nothing.
     public func settle(_ places: [Int], of batch: Batch.ID) {}
-    /// Appends the remaining events and settles the batch.
-    public func release(_ batch: Batch.ID, rest: [EventLine]) -> Bool {
-        guard append(contentsOf: rest).isEmpty else { return false }
-        do throws(SluiceError) {
-            try settle(batch)
-        } catch {
-            // Even then, the store doesn't return the batch in this process.
-        }
-        return true
-    }
     /// Returns an empty list.
     public func deadLetters() throws(SluiceError) -> [DeadLetter] { [] }
     /// Returns 0.

@@ -125,13 +125,6 @@ struct Flushes: Sendable {
         for index in flushes.indices { flushes[index].batches[id] = nil }
     }
 
-    /// The rest of a batch waits in the store, behind the others.
-    mutating func released(_ id: Batch.ID) {
-        for index in flushes.indices {
-            flushes[index].untaken += flushes[index].batches.removeValue(forKey: id)?.count ?? 0
-        }
-    }
-
     /// Counts events that the store has found or, below zero, lost: normal ones first, and the oldest ones.
     mutating func changed(by events: Int) {
         for index in flushes.indices {

@@ -25,7 +25,7 @@ struct RouteState: Sendable {
     var waiters = Waiters()
     private(set) var flushes = Flushes()
     var erasures = Erasures()
-    /// Whether a worker is taking or releasing a batch. Only one does at a time. Therefore the store's answer tells whether
+    /// Whether a worker is taking a batch. Only one does at a time. Therefore the store's answer tells whether
     /// it has events for any worker.
     private(set) var isTaking = false
     /// Events with a final verdict that the store is about to learn.
@@ -206,11 +206,6 @@ struct RouteState: Sendable {
             _ = gate.enter()
             isTaking = true
             return .take(sizes.next(takeable: takeable), inputs: waiters.inputs)
-        case .release(let id):
-            guard let batch = rule.batch(id) else { return .wait(inputs: waiters.inputs) }
-            _ = gate.enter()
-            isTaking = true
-            return .release(batch)
         case .wait(let until):
             if let failure = rule.lastFailure, isQuiet {
                 journal.reportDoubt(failure, row: rule.row, isSearching: rule.isSearching)
@@ -312,19 +307,6 @@ struct RouteState: Sendable {
             // The store has events that it can't return now. Ask later, not in a loop.
             rule.storeFailed(at: now, random: random)
         }
-    }
-
-    /// Ends the release of a batch at the gate.
-    mutating func released(_ id: Batch.ID, isDone: Bool, at now: Duration, random: () -> UInt64) {
-        gate.leave()
-        isTaking = false
-        if isDone {
-            flushes.released(id)
-            rule.remove(id, isReleased: true)
-        } else {
-            rule.storeFailed(at: now, random: random)
-        }
-        waiters.changed()
     }
 
     /// Takes back a part that was not sent.
@@ -500,8 +482,6 @@ extension RouteState {
 enum Step: Sendable {
     /// Take a batch of this size. The worker is at the gate.
     case take(BatchSize, inputs: Int)
-    /// Give this batch back to the store. The worker is at the gate.
-    case release(OpenBatch)
     case send(Part)
     /// Delete everything in the store and these batches. The worker is at the gate.
     case deleteAll([Batch.ID])

@@ -18,7 +18,6 @@ struct Worker {
         while true {
             switch step {
             case .take(let size, let inputs): step = take(size, inputs)
-            case .release(let batch): step = release(batch)
             case .send(let part):
                 guard let settlement = await deliver(part) else { return }
                 settle(settlement)
@@ -123,12 +122,6 @@ struct Worker {
             route.update { $0.compare(backlog, inputs: unexplained, at: now, random: random) }
         }
         return next()
-    }
-
-    /// Gives a batch back to the store, behind the others. The worker is at the gate.
-    private func release(_ batch: OpenBatch) -> Step {
-        let isDone = route.store.release(batch.id, rest: batch.rest.map { batch.batch.events[$0] })
-        return next { $0.released(batch.id, isDone: isDone, at: $1, random: route.environment.random) }
     }
 
     // MARK: Deleting

@@ -14,8 +14,6 @@ struct DeliveryRule: Sendable {
         case send(Part)
         /// Take another batch from the store, and ask again.
         case take
-        /// Give a batch back to the store, behind the others, and ask again: too many are open.
-        case release(Batch.ID)
         /// Nothing can be sent before this time, or, if it is nil, before something changes.
         case wait(until: Duration?)
     }
@@ -85,17 +83,17 @@ struct DeliveryRule: Sendable {
     private var pause = (end: DeliveryRule.past, isNamed: false)
     /// Pauses that the network has ended since the last acceptance.
     private var networkRetries = 0
-    /// Events that were taken since the last request. After a round through the store, nothing new is found there.
-    private var unsent = 0
-
     /// Events without a final verdict in all open batches.
     private(set) var waiting = 0
 
     /// Before every time of a clock, which can be negative.
     private static let past = Duration.seconds(-1 << 40)
     private static let rowLength = 8
-    private static let maximumOpen = 16
-    private static let maximumMarks = 8_192
+    /// A search takes no other batch while it has this much to send. It is most of what a store keeps by default, so good
+    /// events are found behind many bad ones.
+    private static let maximumSearch = 8 << 20
+    /// If the batches whose events are all set aside have more bytes, no answer protects an event.
+    private static let maximumSetAside = 1 << 20
     private static let maximumProbe = 512
     private static let maximumNetworkRetries = 3
     /// A receiver can't delay a route for longer. Otherwise a wrong header could stop it.
@@ -130,40 +128,25 @@ struct DeliveryRule: Sendable {
 
     /// Adds a batch that the store has handed out.
     mutating func took(_ batch: Batch, size: BatchSize) {
-        var new = OpenBatch(batch, size: size)
-        if row > 0 || !marks.isEmpty { new.makeKeys() }
-        open.append(new)
-        waiting += new.rest.count
-        unsent += new.rest.count
+        open.append(OpenBatch(batch, size: size))
+        waiting += batch.events.count
     }
 
-    /// Forgets a batch that the store has removed, has taken back or no longer has.
+    /// Forgets a batch that the store has removed or no longer has.
     ///
     /// - Returns: the number of its events without a final verdict.
     @discardableResult
-    mutating func remove(_ id: Batch.ID, isReleased: Bool = false) -> Int {
+    mutating func remove(_ id: Batch.ID) -> Int {
         guard let index = index(of: id) else { return 0 }
-        let batch = open.remove(at: index)
-        waiting -= batch.rest.count
-        if isReleased {
-            if marks.count > Self.maximumMarks { forgetReleased() }
-            return batch.rest.count
-        }
-        unsent = max(0, unsent - batch.rest.count)
-        if !batch.keys.isEmpty { leave(batch.rest.map { batch.keys[$0] }, as: .gone) }
-        return batch.rest.count
+        let count = open[index].rest.count
+        resolve(open[index].rest, in: index, as: .gone)
+        open.remove(at: index)
+        return count
     }
 
     /// Takes events out of an open batch that the host has erased.
     mutating func erase(_ places: [Int], of id: Batch.ID) {
-        guard let index = index(of: id) else { return }
-        resolve(places, in: index, as: .gone)
-        unsent = max(0, unsent - places.count)
-    }
-
-    private mutating func forgetReleased() {
-        let known = Set(open.flatMap(\.keys))
-        marks = marks.filter { known.contains($0.key) }
+        if let index = index(of: id) { resolve(places, in: index, as: .gone) }
     }
 
     func batch(_ id: Batch.ID) -> OpenBatch? { index(of: id).map { open[$0] } }
@@ -250,13 +233,8 @@ struct DeliveryRule: Sendable {
             // All that is left can have times of its own.
             return .wait(until: takeable > 0 || hasDue(at: end) ? end : nextDue(after: end))
         }
-        let canTake = takeable > 0 && unsent < takeable + waiting
-        let offer =
-            row == 0 ? next(canTake, limit, now) : answerDoubt(canTake ? takeable : 0, limit, now, random)
-        if case .send(let part) = offer, let index = index(of: part.batch.id) {
-            open[index].isInFlight = true
-            unsent = 0
-        }
+        let offer = row == 0 ? next(takeable > 0, limit, now) : answerDoubt(takeable > 0, limit, now, random)
+        if case .send(let part) = offer, let index = index(of: part.batch.id) { open[index].isInFlight = true }
         return offer
     }
 
@@ -266,21 +244,20 @@ struct DeliveryRule: Sendable {
         let blamed = isTurn || !canTake ? leastBlamed(limit, now) : nil
         if isTurn, let blamed { return .send(blamed) }
         if let part = wholePart(limit, now) { return .send(part) }
-        if canTake { return take() }
+        if canTake { return .take }
         return blamed.map { .send($0) } ?? .wait(until: nextDue(after: now))
     }
 
     /// The last part failed: a few other events show whether the receiver is well.
     private func answerDoubt(
-        _ takeable: Int, _ limit: (BatchSize) -> BatchSize, _ now: Duration, _ random: () -> UInt64
+        _ canTake: Bool, _ limit: (BatchSize) -> BatchSize, _ now: Duration, _ random: () -> UInt64
     ) -> Offer {
-        // Bad events often stand side by side, so the probe jumps over some batches.
-        let skip = 1 << ((row - 1) % 4)
+        // Bad events often stand side by side, so the probe jumps over some batches, and further after more failures.
+        let skip = 1 << ((row - 1) % min(4 + row / 4, 10))
         let last = Set((failed.last?.groups ?? []).joined())
         let others = candidates { isFree($0, at: now) && !last.contains($0) }
-        if takeable > 0 {
-            if open.count < Self.maximumOpen, others.count < skip { return .take }
-            if goesOn, unsent == 0, takeable >= policy.batch.events { return take() }
+        if canTake, others.count < skip, others.reduce(0, { $0 + open[$1.batch].bytes }) < Self.maximumSearch {
+            return .take
         }
         let whole = wholePart(limit, now)
         if let whole, fraction(random()) <= max(row > 1 ? 0.25 : 0, chance) { return .send(whole) }
@@ -288,27 +265,10 @@ struct DeliveryRule: Sendable {
         return part.map { .send($0) } ?? .wait(until: nextDue(after: now))
     }
 
-    /// Whether a probe takes a new batch although too many are open: all of them can be bad. An outage looks the same, and
-    /// each batch that is released loses its place in the order, so this becomes rare.
-    private var goesOn: Bool { row > Self.maximumOpen && row <= 40 || row % 64 == 0 }
-
-    /// Without room, the batch whose events failed most goes back to the store. With equal ones, it is the last.
-    private func take() -> Offer {
-        if open.count < Self.maximumOpen { return .take }
-        let tried = open.filter { !$0.isInFlight && !$0.rest.isEmpty }.map { batch in
-            let tries = batch.rest.reduce(0) { $0 + (mark($1, in: batch)?.tries ?? 0) }
-            return (mean: Double(tries) / Double(batch.rest.count), id: batch.id)
-        }
-        guard let most = tried.map(\.mean).max(), let batch = tried.last(where: { $0.mean == most }) else {
-            return .wait(until: nil)
-        }
-        return .release(batch.id)
-    }
-
     /// The next events that are not set aside.
     private func wholePart(_ limit: (BatchSize) -> BatchSize, _ now: Duration) -> Part? {
         for batch in open where !batch.isInFlight && !batch.rest.isEmpty {
-            let free = marks.isEmpty ? batch.rest : batch.rest.filter { isFree(batch.keys[$0], at: now) }
+            let free = marks.isEmpty ? batch.rest : batch.rest.filter { isFree(batch.key($0), at: now) }
             if !free.isEmpty { return Part(batch, batch.prefix(free, limit(batch.size))) }
         }
         return nil
@@ -318,7 +278,7 @@ struct DeliveryRule: Sendable {
     private func leastBlamed(_ limit: (BatchSize) -> BatchSize, _ now: Duration) -> Part? {
         if marks.isEmpty { return nil }
         func blame(_ place: Int, _ batch: OpenBatch) -> Double? {
-            guard let mark = marks[batch.keys[place]], mark.due <= now else { return nil }
+            guard let mark = marks[batch.key(place)], mark.due <= now else { return nil }
             let blame = self.blame(of: mark)
             return blame > 0 ? blame : nil
         }
@@ -404,7 +364,7 @@ struct DeliveryRule: Sendable {
     private func candidates(_ isMatch: (EventKey) -> Bool) -> [(batch: Int, places: [Int])] {
         open.indices.compactMap { number in
             if open[number].isInFlight { return nil }
-            let places = open[number].rest.filter { isMatch(open[number].keys[$0]) }
+            let places = open[number].rest.filter { isMatch(open[number].key($0)) }
             return places.isEmpty ? nil : (number, places)
         }
     }
@@ -416,11 +376,11 @@ struct DeliveryRule: Sendable {
     /// When the next event can be sent that is set aside until a time.
     private func nextDue(after now: Duration) -> Duration? {
         if marks.isEmpty { return nil }
-        return open.flatMap { batch in batch.rest.compactMap { marks[batch.keys[$0]]?.due } }.filter { $0 > now }.min()
+        return open.flatMap { batch in batch.rest.compactMap { marks[batch.key($0)]?.due } }.filter { $0 > now }.min()
     }
 
     private func mark(_ place: Int, in batch: OpenBatch) -> Mark? {
-        marks.isEmpty ? nil : marks[batch.keys[place]]
+        marks.isEmpty ? nil : marks[batch.key(place)]
     }
 
     private func isFree(_ key: EventKey, at now: Duration) -> Bool {
@@ -459,11 +419,10 @@ struct DeliveryRule: Sendable {
         }
         let accepted = places(answer.accepted)
         if !accepted.isEmpty { resolve(accepted, in: index, as: .accepted) }
-        if !answer.later.isEmpty || answer.failure != nil { makeKeys() }
         // Events with the same time stay together.
         let jitter = answer.later.isEmpty ? .zero : wait(0, .passing, random())
         for (number, after) in answer.later {
-            let key = open[index].keys[part.places[number]]
+            let key = open[index].key(part.places[number])
             var mark = marks[key] ?? Mark()
             (mark.tries, mark.isNamed) = (0, true)
             mark.due = now + jitter + min(after, Self.maximumRetryAfter)
@@ -472,8 +431,7 @@ struct DeliveryRule: Sendable {
         if !accepted.isEmpty { self.accepted(accepted.count, &rejected, at: now, random) }
         if let failure = answer.failure {
             open[index].retries += 1
-            let keys = open[index].keys
-            fail(answer.failed.map { places($0).map { keys[$0] } }, failure, at: now, random)
+            fail(answer.failed.map { places($0).map(open[index].key) }, failure, at: now, random)
         } else if !accepted.isEmpty {
             open[index].retries = 0
         }
@@ -517,12 +475,12 @@ struct DeliveryRule: Sendable {
                 for key in group { marks[key, default: Mark()].blames.append(number) }
                 guard group.count == 1, witnesses == 2 else { continue }
                 failedAlone(first, failed.failure.kind, at: now, random)
-                if isGuilty(first) { guilty.insert(first) }
+                if isGuilty(first, at: now) { guilty.insert(first) }
             }
         }
         while chances.all >= 64 { chances = (chances.failures / 2, chances.all / 2) }
         weigh()
-        if !guilty.isEmpty { reject(guilty, &rejected) }
+        for key in guilty.sorted(by: { $0.place < $1.place }) { reject(key, &rejected) }
         (row, failed, networkRetries) = (0, [], 0)
         if !marks.isEmpty { forgetOutage() }
         if !pause.isNamed || pause.end <= now { pause = (Self.past, false) }
@@ -542,34 +500,34 @@ struct DeliveryRule: Sendable {
         chances.all += 1
     }
 
-    /// Whether the failures of an event alone are too many to be chance.
-    private func isGuilty(_ key: EventKey) -> Bool {
+    /// Whether the failures of an event alone are too many to be chance. Those that are never an event's fault count if the
+    /// events that are set aside take the store's room from others.
+    private func isGuilty(_ key: EventKey, at now: Duration) -> Bool {
+        let setAside = open.filter { batch in !batch.rest.contains { isFree(batch.key($0), at: now) } }
+        let isCrowded = setAside.reduce(0) { $0 + $1.bytes } > Self.maximumSetAside
         let alone = (marks[key]?.blames ?? []).count { number in
-            blames[number].map { $0.left == 1 && $0.witnesses == 2 && $0.failure.kind != .passing } ?? false
+            guard let blame = blames[number], blame.left == 1, blame.witnesses == 2 else { return false }
+            return blame.failure.kind != .passing || isCrowded
         }
         return alone > 0 && pow(chance, Double(alone)) < Self.guilt
     }
 
-    private mutating func reject(_ guilty: Set<EventKey>, _ rejected: inout [Batch.ID: [Refused]]) {
-        for index in open.indices where !open[index].keys.isEmpty {
-            let places = open[index].rest.filter { guilty.contains(open[index].keys[$0]) }
-            for place in places {
-                let blame = marks[open[index].keys[place]]?.blames.compactMap { blames[$0] }.last { $0.left == 1 }
-                rejected[open[index].id, default: []].append(
-                    Refused(
-                        line: open[index].batch.events[place], place: place,
-                        reason: "the receiver accepts others: \(blame?.failure.reason ?? "")",
-                        status: blame?.failure.status, response: blame?.failure.response ?? ResponseText(nil)))
-            }
-            if !places.isEmpty { resolve(places, in: index, as: .guilty) }
-        }
+    private mutating func reject(_ key: EventKey, _ rejected: inout [Batch.ID: [Refused]]) {
+        guard let index = index(of: key.batch) else { return }
+        let blame = marks[key]?.blames.compactMap { blames[$0] }.last { $0.left == 1 }
+        rejected[key.batch, default: []].append(
+            Refused(
+                line: open[index].batch.events[key.place], place: key.place,
+                reason: "the receiver accepts others: \(blame?.failure.reason ?? "")",
+                status: blame?.failure.status, response: blame?.failure.response ?? ResponseText(nil)))
+        resolve([key.place], in: index, as: .guilty)
     }
 
     private mutating func fail(
         _ groups: [[EventKey]], _ failure: Answer.Failure, at now: Duration, _ random: () -> UInt64
     ) {
         row += 1
-        // The middle ones go, so that the first and the last one stay.
+        // The first and the last failure of a row can have a witness.
         if failed.count == Self.rowLength { failed.remove(at: Self.rowLength / 2) }
         failed.append(Failed(groups: groups, failure: failure))
         if row > 1 { probeEvents = max(1, probeEvents / 8) }
@@ -617,7 +575,7 @@ struct DeliveryRule: Sendable {
     }
 
     private mutating func resolve(_ places: [Int], in index: Int, as leaving: Leaving) {
-        if !open[index].keys.isEmpty { leave(places.map { open[index].keys[$0] }, as: leaving) }
+        if !marks.isEmpty || !failed.isEmpty { leave(places.map(open[index].key), as: leaving) }
         open[index].remove(places)
         waiting -= places.count
     }
@@ -644,10 +602,6 @@ struct DeliveryRule: Sendable {
             case .accepted, .gone: break
             }
         }
-    }
-
-    private mutating func makeKeys() {
-        for index in open.indices { open[index].makeKeys() }
     }
 
     // MARK: Times

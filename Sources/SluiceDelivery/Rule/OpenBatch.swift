@@ -9,8 +9,6 @@ struct OpenBatch: Sendable {
     var isInFlight = false
     /// Failed attempts since the receiver last accepted one of its events.
     var retries = 0
-    /// One key for each event, made when one is needed.
-    private(set) var keys: [EventKey] = []
 
     init(_ batch: Batch, size: BatchSize) {
         (self.batch, self.size) = (batch, size)
@@ -19,9 +17,10 @@ struct OpenBatch: Sendable {
 
     var id: Batch.ID { batch.id }
 
-    mutating func makeKeys() {
-        if keys.isEmpty { keys = batch.events.map { EventKey($0) } }
-    }
+    /// The bytes of its events, also of those that have left the rest.
+    var bytes: Int { batch.events.reduce(0) { $0 + $1.bytes.count } }
+
+    func key(_ place: Int) -> EventKey { EventKey(batch: id, place: place) }
 
     /// Takes events out of the rest. `places` is in order.
     mutating func remove(_ places: [Int]) {
@@ -43,15 +42,10 @@ struct OpenBatch: Sendable {
     }
 }
 
-/// Recognizes an event in every batch that contains it. Two events with the same bytes are one to the receiver.
+/// An event of an open batch.
 struct EventKey: Hashable, Sendable {
-    private let hash: Int
-
-    init(_ line: EventLine) {
-        var hasher = Hasher()
-        line.bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
-        hash = hasher.finalize()
-    }
+    let batch: Batch.ID
+    let place: Int
 }
 
 /// Events of one batch that are sent together.

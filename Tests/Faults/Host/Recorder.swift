@@ -78,12 +78,6 @@ final class RecordingStore: Store {
 
     func settle(_ places: [Int], of batch: Batch.ID) { store.settle(places, of: batch) }
 
-    func release(_ batch: Batch.ID, rest: [EventLine]) -> Bool {
-        guard store.release(batch, rest: rest) else { return false }
-        recorder.record("u \(batch)")
-        return true
-    }
-
     func settle(_ batch: Batch.ID) throws(SluiceError) {
         do throws(SluiceError) {
             try store.settle(batch)

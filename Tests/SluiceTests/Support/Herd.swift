@@ -90,7 +90,7 @@ struct Herd {
                     answer(number, part, now)
                     wake(number, at: now + Herd.step)
                 case .wait(let until?): wake(number, at: until)
-                case .wait(until: nil), .take, .release: break
+                case .wait(until: nil), .take: break
                 }
                 if clients[number].batches == 0 {
                     clients[number].batches = -1

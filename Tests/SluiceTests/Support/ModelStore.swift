@@ -56,23 +56,17 @@ struct ModelStore: Sendable {
 
     mutating func settle(_ places: [Int], of batch: Batch.ID) { done[batch, default: []].formUnion(places) }
 
-    mutating func release(_ batch: Batch.ID, rest: [EventLine]) -> Bool {
-        guard !isStuck, handedOut.removeValue(forKey: batch) != nil else { return false }
-        for line in rest { append(line) }
-        return true
-    }
-
     /// - Returns: whether the batch was handed out.
     mutating func settle(_ batch: Batch.ID) -> Bool { handedOut.removeValue(forKey: batch) != nil }
 
-    /// - Returns: the erased events. Those that are handed out are not among them.
+    /// - Returns: the erased events, without those of batches that are handed out.
     mutating func erase(where isMatch: (EventLine) -> Bool) -> [EventLine] {
         for (id, events) in handedOut { settle(events.indices.filter { isMatch(events[$0]) }, of: id) }
         defer { waiting.removeAll { isMatch($0.line) } }
         return waiting.map(\.line).filter(isMatch)
     }
 
-    /// Loses the oldest event that is not handed out, and tells nobody.
+    /// Loses the oldest event that is not handed out, without a report.
     mutating func loseOldest() -> EventLine? { waiting.isEmpty ? nil : waiting.removeFirst().line }
 
     func events(in batch: Batch.ID) -> [EventLine] { handedOut[batch] ?? [] }

@@ -10,7 +10,6 @@ extension SteppedRoute {
         case keeping(RouteStatus, then: Step), kept(then: Step)
         case took(Batch?, BatchSize, hasFailed: Bool, inputs: Int)
         case readingBacklog(inputs: Int), comparing(Backlog, inputs: Int)
-        case released(Batch.ID, isDone: Bool)
         case settling(Settlement, done: Int)
         case deleting([Batch.ID]), tookToDelete(Batch), deleted([Batch.ID]), deletedAll(isComplete: Bool)
         case erasing(Int), fallingAsleep(inputs: Int, awake: Thread)
@@ -46,10 +45,6 @@ extension SteppedRoute {
             use { $0.compare(backlog, inputs: inputs, at: $1, random: $2) }
             noted[.vanished, default: 0] += (state.journal.ledger.dropped[.vanished] ?? 0) - before
             return .free
-        case .released(let id, let isDone):
-            if isDone { open[id] = nil }
-            use { $0.released(id, isDone: isDone, at: $1, random: $2) }
-            return decide()
         case .settling(let settlement, let done): return settle(settlement, done)
         case .fallingAsleep(let inputs, let awake):
             state.waiters.wait(.init(event: .changed) { _ in }, inputs: inputs, state.gate)
@@ -101,11 +96,6 @@ extension SteppedRoute {
             let recovered = useStore { $0.read() }
             if recovered > 0 { recover(Array(store.events.prefix(recovered))) }
             return .took(store.nextBatch(size), size, hasFailed: false, inputs: inputs)
-        case .release(let batch):
-            let rest = batch.rest.map { batch.batch.events[$0] }
-            let isDone = useStore { $0.release(batch.id, rest: rest) }
-            if isDone { released += 1 }
-            return .released(batch.id, isDone: isDone)
         case .send(let part): return send(part, answer(part.batch))
         case .deleteAll(let open): return .deleting(open)
         case .wait(let inputs): return next(.fallingAsleep(inputs: inputs, awake: .free), answer)

@@ -44,8 +44,8 @@ struct SteppedRoute {
     var interruptions = 0
     /// The reports of the flushes that have ended.
     var reports: [Int: FlushReport] = [:]
-    /// How often batches were released, counts compared, and parts sent beside others.
-    var released = 0, compared = 0, parallel = 0
+    /// How often counts were compared, and parts sent beside others.
+    var compared = 0, parallel = 0
     let workers: Int
     var counted: Set<Int> = []
     var found = 0
@@ -128,7 +128,7 @@ struct SteppedRoute {
         state.reported { $0.ledger.unreadBytes = 0 }
     }
 
-    /// The store loses its oldest event, and tells nobody unless it evicts it.
+    /// The store loses its oldest event, and reports it only if it evicts it.
     mutating func lose(evicts: Bool = false) {
         guard let line = store.loseOldest() else { return }
         set(evicts ? .evicted : .vanished, [line], isNoted: evicts)

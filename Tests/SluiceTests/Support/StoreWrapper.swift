@@ -16,7 +16,6 @@ extension StoreWrapper {
     }
     func reject(_ letters: [DeadLetter], in batch: Batch.ID) { base.reject(letters, in: batch) }
     func settle(_ places: [Int], of batch: Batch.ID) { base.settle(places, of: batch) }
-    func release(_ batch: Batch.ID, rest: [EventLine]) -> Bool { base.release(batch, rest: rest) }
     func settle(_ batch: Batch.ID) throws(SluiceError) { try base.settle(batch) }
     var backlog: Backlog { base.backlog }
     func deadLetters() throws(SluiceError) -> [DeadLetter] { try base.deadLetters() }
