@@ -318,10 +318,10 @@ struct DeliveryRule: Sendable {
         if found.isEmpty {
             if let part = untried(except: last, random) { return part }
             if last.count < 2 { return nil }
-            found = candidates { last.contains($0) }
+            found = candidates { last.contains($0) && marks[$0]?.tries ?? 0 == 0 }
             most = min(most, max(1, (found.first?.places.count ?? 0) / 2))
             // The newest events of the only batch are not those which earlier processes could not send.
-            isLast = row == 1
+            isLast = row == 1 && chances.all == 0
         }
         guard !found.isEmpty else { return nil }
         let (number, places) = found[min(skip, found.count) - 1]
