@@ -338,7 +338,8 @@ struct DeliveryRule: Sendable {
         }
         let count = found.reduce(0) { $0 + $1.places.count }
         if count == 0 { return nil }
-        var index = pick(count, random)
+        // Every second time the newest one: old events are those which earlier processes could not send.
+        var index = min(count - 1, pick(2 * count, random))
         for (number, places) in found {
             if index < places.count { return Part(open[number], [places[index]]) }
             index -= places.count

@@ -454,7 +454,7 @@ import Testing
     static let lives = [
         Lives(name: "the first of 3", first: 3) { _ in [0] }, Lives(name: "the second of 3", first: 3) { _ in [1] },
         Lives(name: "the last of 3", first: 3) { _ in [2] }, Lives(name: "one beside 99", first: 100) { _ in [0] },
-        Lives(name: "25 in front", first: 25, bad: { _ in Array(0..<25) }, late: 11, missing: 20),
+        Lives(name: "25 in front", first: 25, bad: { _ in Array(0..<25) }, late: 11, missing: 12),
         Lives(name: "500 in front", first: 500) { _ in Array(0..<500) },
         Lives(
             name: "33 of 100", first: 100, bad: { _ in Array(stride(from: 0, to: 99, by: 3)) }, late: 11, missing: 75),
