@@ -3,12 +3,11 @@ struct RouteJournal: Sendable {
     var ledger: RouteLedger
     /// Diagnostics to pass to the host without the lock.
     private(set) var diagnostics: [Diagnostic] = []
-    /// Whether a doubt about the receiver, and a search for an event at fault, were reported. Each ends with a success.
-    private var (hasReportedDoubt, hasReportedSearch) = (false, false)
-    /// Dead letters by their reasons.
-    private var deadLetters: [String: Int] = [:]
-    /// Further reasons are counted together.
-    private static let maximumReasons = 16
+    /// Whether a doubt about the receiver was reported, which ends with an acceptance.
+    private var hasReportedDoubt = false
+    private var isSearching = false
+    /// Dead letters and searches by their reasons.
+    private var (deadLetters, searches) = (Repetitions(), Repetitions())
     private var hasReportedOwnWait = false
     private var lastFailure: String?
     /// The status that the store has, and whether a worker is passing it. See ``RouteState/takeStatus()``.
@@ -143,10 +142,12 @@ struct RouteJournal: Sendable {
     mutating func record(_ settlement: Settlement, row: Int, isSearching: Bool) {
         let answer = settlement.answer
         ledger.attempts.record(answer)
-        if isSearching, !hasReportedSearch, let reason = answer.failure?.reason ?? lastFailure {
+        if isSearching, !self.isSearching, let reason = answer.failure?.reason ?? lastFailure,
+            searches.add(1, reason) != nil
+        {
             report(.searching, "the receiver accepts other events, so some of these are at fault: \(reason)")
         }
-        hasReportedSearch = isSearching
+        self.isSearching = isSearching
         lastFailure = answer.failure?.reason ?? lastFailure
         if !answer.accepted.isEmpty, row == 0, hasReportedDoubt {
             hasReportedDoubt = false
@@ -170,17 +171,27 @@ struct RouteJournal: Sendable {
         report(failure.kind == .refused ? .paused : .retrying, failure.reason)
     }
 
-    /// Reports the first dead letter for each reason, and the 10th, 100th, 1,000th and so on.
     private mutating func reportDeadLetters(_ events: [DeliveryRule.Refused], _ reason: String) {
-        let isKnown = deadLetters[reason] != nil || deadLetters.count < Self.maximumReasons
-        let before = deadLetters[isKnown ? reason : "", default: 0]
-        let count = before + events.count
-        deadLetters[isKnown ? reason : ""] = count
-        var power = 1
-        while power <= before { power *= 10 }
-        guard count >= power, let last = events.last else { return }
+        guard let count = deadLetters.add(events.count, reason), let last = events.last else { return }
         let letters = count == 1 ? "1 event became a dead letter" : "\(count) events became dead letters"
         report(.rejected, "\(letters): \(reason) (the last one: \(last.name))")
+    }
+}
+
+/// Counts what is repeated, by its reason, so that a host gets few diagnostics.
+private struct Repetitions: Sendable {
+    private var counts: [String: Int] = [:]
+    /// Further reasons are counted together.
+    private static let maximumReasons = 16
+
+    /// - Returns: the count to report: the first for a reason, and the 10th, 100th, 1,000th and so on. Otherwise nil.
+    mutating func add(_ count: Int, _ reason: String) -> Int? {
+        let reason = counts[reason] != nil || counts.count < Self.maximumReasons ? reason : ""
+        let before = counts[reason, default: 0]
+        counts[reason] = before + count
+        var power = 1
+        while power <= before { power *= 10 }
+        return before + count >= power ? before + count : nil
     }
 }
 

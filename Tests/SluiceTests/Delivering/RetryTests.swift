@@ -206,6 +206,25 @@ import Testing
         #expect(bench.pipeline.ledger.isBalanced)
     }
 
+    @Test("a busy host gets at most four diagnostics in 15 s if one event in 23 is bad", arguments: [400, 403, 500])
+    func badEventsCauseFewDiagnostics(status: Int) async throws {
+        let bench = try Bench(
+            ScriptedTransport { _, batch in
+                let isBad = batch.events.contains { String(decoding: $0.bytes, as: UTF8.self).contains("Bad") }
+                return .answer(isBad ? RuleWorld.verdicts(status) : .all(.accepted, status: 200))
+            })
+        var counts: [Int] = []
+        for number in 0..<60 {
+            for index in 0..<20 { bench.pipeline.track((20 * number + index).isMultiple(of: 23) ? "Bad" : "Good") }
+            bench.time.advance(by: .seconds(1))
+            await bench.pipeline.flush()
+            counts.append(bench.diagnostics.count)
+        }
+        let most = zip(counts, counts.dropFirst(15)).map { $1 - $0 }.max()
+        #expect(try #require(most) <= 4, "\(bench.diagnostics.map(\.message))")
+        #expect(bench.ledger.delivered > 1_000 && bench.ledger.rejected > 0)
+    }
+
     @Test("a receiver that refuses everything it gets makes no dead letter")
     func refusedEventsAreNoDeadLetters() async throws {
         for verdict in [Verdict.split(reason: "no"), .rejected(reason: "no"), .hold(reason: "no")] {
