@@ -15,7 +15,7 @@ struct LoggingTests {
         return try Pipeline(onDiagnostic: { logger?.log($0) }) {
             processor
             store
-            ScriptedTransport([.answer(.all(.rejected(reason: "no such event")))])
+            ScriptedTransport([.answer(.all(.unsendable(reason: "no such event")))])
         }
     }
 

@@ -26,7 +26,7 @@ struct MetricsTests {
                 FaultyStore(RecordingStore()) { operation, number in
                     operation == .append && number == 1 ? SluiceError(.storageFull, "the disk is full") : nil
                 }
-                ScriptedTransport([.answer(.all(.rejected(reason: "no")))])
+                ScriptedTransport([.answer(.all(.unsendable(reason: "no")))])
             }
         }
         let metrics = PipelineMetrics(of: pipeline, factory: factory)

@@ -33,7 +33,8 @@ public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
         /// Delivery pauses for a reason that may need your help: the receiver refuses everything, as with a wrong key or
         /// URL, or the network is unknown and the policy excludes metered ones.
         public static let paused = Kind(rawValue: "paused")
-        /// The receiver accepts some events and not others. The events at fault are searched for.
+        /// The receiver accepts some events and not others. The events at fault are searched for. For each reason you get the
+        /// 1st search, the 10th, the 100th and so on.
         public static let searching = Kind(rawValue: "searching")
         /// Delivery works after ``retrying`` or ``paused``.
         public static let resumed = Kind(rawValue: "resumed")
