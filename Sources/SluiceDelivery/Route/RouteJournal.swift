@@ -145,7 +145,7 @@ struct RouteJournal: Sendable {
         if isSearching, !self.isSearching, let reason = answer.failure?.reason ?? lastFailure,
             searches.add(1, reason) != nil
         {
-            report(.searching, "the receiver accepts other events, so some of these are at fault: \(reason)")
+            report(.searching, "the receiver accepts other events, so some of these may be at fault: \(reason)")
         }
         self.isSearching = isSearching
         lastFailure = answer.failure?.reason ?? lastFailure

@@ -83,6 +83,8 @@ struct DeliveryRule: Sendable {
     private var pause = (end: DeliveryRule.past, isNamed: false)
     /// Pauses that the network has ended since the last acceptance.
     private var networkRetries = 0
+    /// Whether the store could not return a batch since the last answer. What is open is sent before it is asked again.
+    private var isStoreFailing = false
     /// Events without a final verdict in all open batches.
     private(set) var waiting = 0
 
@@ -128,6 +130,7 @@ struct DeliveryRule: Sendable {
 
     /// Adds a batch that the store has handed out.
     mutating func took(_ batch: Batch, size: BatchSize) {
+        isStoreFailing = false
         open.append(OpenBatch(batch, size: size))
         waiting += batch.events.count
     }
@@ -193,8 +196,8 @@ struct DeliveryRule: Sendable {
 
     // MARK: Offers
 
-    /// When the last pause ends or ended.
-    var pauseEnd: Duration { pause.end }
+    /// When the last pause ends or ended; nil without one.
+    var pauseEnd: Duration? { pause.end > Self.past ? pause.end : nil }
 
     /// When the pause ends; nil without one.
     func pauseEnd(at now: Duration) -> Duration? { pause.end > now ? pause.end : nil }
@@ -256,13 +259,14 @@ struct DeliveryRule: Sendable {
         let skip = 1 << ((row - 1) % min(4 + row / 4, 10))
         let last = Set((failed.last?.groups ?? []).joined())
         let others = candidates { isFree($0, at: now) && !last.contains($0) }
-        if canTake, others.count < skip, others.reduce(0, { $0 + open[$1.batch].bytes }) < Self.maximumSearch {
+        if canTake, !isStoreFailing, others.count < skip, others.reduce(0, { $0 + open[$1.batch].bytes }) < Self.maximumSearch {
             return .take
         }
         let whole = wholePart(limit, now)
         if let whole, fraction(random()) <= max(row > 1 ? 0.25 : 0, chance) { return .send(whole) }
         let part = probe(others, skip, last, limit, now, random) ?? leastTried(now) ?? whole
-        return part.map { .send($0) } ?? .wait(until: nextDue(after: now))
+        if let part { return .send(part) }
+        return canTake ? .take : .wait(until: nextDue(after: now))
     }
 
     /// The next events that are not set aside.
@@ -402,6 +406,7 @@ struct DeliveryRule: Sendable {
     mutating func apply(
         _ answer: Answer, to part: Part, at now: Duration, random: () -> UInt64
     ) -> [Action] {
+        isStoreFailing = false
         guard let index = index(of: part.batch.id) else { return [] }
         func places(_ indices: [Int]) -> [Int] {
             indices.count == part.places.count ? part.places : indices.map { part.places[$0] }
@@ -553,8 +558,10 @@ struct DeliveryRule: Sendable {
 
     /// The store has events that it can't return now.
     mutating func storeFailed(at now: Duration, random: () -> UInt64) {
-        pause.end = max(pause.end, now + wait(exponent, .broken, random()))
+        let end = now + wait(exponent, .broken, random())
+        pause = (max(pause.end, end), pause.isNamed && pause.end > now)
         exponent += 1
+        isStoreFailing = true
     }
 
     /// Sets an event aside for a time of its own. The time of a blamed one grows further than an outage's.

@@ -27,7 +27,7 @@ extension SteppedRoute {
     /// Whether a flush could end without sending everything.
     var isHindered: Bool {
         isHeldBack || state.isStopped || deadline != nil || store.isStuck || isUnreadable || !isCalm
-            || state.rule.pauseEnd > now
+            || state.rule.pauseEnd(at: now) != nil
     }
 
     mutating func endStep() {

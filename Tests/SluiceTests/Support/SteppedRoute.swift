@@ -223,10 +223,10 @@ struct SteppedRoute {
     ///   - index: the thread.
     ///   - answer: the receiver's verdicts for a part, if the step sends one.
     mutating func step(_ index: Int, answer: (Batch) -> Verdicts = { _ in .all(.accepted) }) {
-        let (thread, pauseEnd) = (threads[index], state.rule.pauseEnd)
+        let (thread, pauseEnd) = (threads[index], state.rule.pauseEnd ?? .zero)
         threads[index] = .free
         threads[index] = next(thread, answer)
-        if state.rule.pauseEnd > pauseEnd { interruptions += 1 }
+        if state.rule.pauseEnd ?? .zero > pauseEnd { interruptions += 1 }
         endStep()
     }
 

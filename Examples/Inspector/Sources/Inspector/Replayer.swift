@@ -77,16 +77,14 @@ struct Replayer: Sendable {
         }
         let route = await pipeline.shutdown().routes[0]
         var result = Result(delivered: route.delivered, rejected: route.rejected, dropped: route.dropped)
-        if route.waiting == 0 {
-            do {
-                let letters = try await replayDeadLetters { [earlier] _, id, date in
-                    earlier.contains(LetterKey(id: id, date: date))
-                }
-                result.delivered += letters.delivered
-                result.rejected += letters.rejected
-            } catch let error as FolderInUse {
-                report("\(error)")  // A host has started meanwhile.
+        do {
+            let letters = try await replayDeadLetters { [earlier] _, id, date in
+                earlier.contains(LetterKey(id: id, date: date))
             }
+            result.delivered += letters.delivered
+            result.rejected += letters.rejected
+        } catch let error as FolderInUse {
+            report("\(error)")  // A host has started meanwhile.
         }
         let rest = try StoreStatistics(of: folder, at: now)
         result.remaining = rest.waiting + rest.deadLetters
@@ -130,7 +128,9 @@ struct Replayer: Sendable {
                 let batch = Dictionary(uniqueKeysWithValues: unsent.prefix(Replayer.policy.batch.events))
                 unsent = unsent.dropFirst(batch.count)
                 try await pipeline.replayDeadLetters { batch[$0.id] != nil }
-                let pass = await pipeline.flush()
+                var pass = await pipeline.flush()
+                // A flush ends at a pause. The next one can find letters that the receiver takes.
+                for _ in 0..<4 where pass.delivered == 0 && !pass.isComplete { pass = await pipeline.flush() }
                 // A letter that is rejected again has a new number.
                 let refused = Set(try await pipeline.deadLetters().filter { $0.id > lastUnsent }.compactMap(\.line.id))
                 result.rejected += refused.count

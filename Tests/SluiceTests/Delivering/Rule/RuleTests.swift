@@ -269,6 +269,15 @@ import Testing
         #expect((8_000_000..<9_000_000).contains(world.openBytes), "\(world.openBytes)")
     }
 
+    @Test("A store that can't return a batch doesn't block the events that are open")
+    func storeFails() {
+        var bench = Bench([["a", "b"], ["c"]])
+        bench.send(RuleWorld.verdicts(503))
+        bench.rule.storeFailed(at: bench.now) { 0 }
+        bench.now += .seconds(10)
+        #expect(bench.next().map { Bench.names($0).contains("c") } == false)
+    }
+
     @Test("A part that is too large for the transport costs no pause, and an event that is too large is a dead letter")
     func oversized() {
         var bench = Bench([["a", "b"], ["c"]])
