@@ -42,7 +42,7 @@ public struct DeliveryPolicy: Sendable, Hashable {
     public var flushIntervals: ClosedRange<Duration>
     /// The longest time that a critical event waits: 3 s by default, zero to a year.
     public var criticalInterval: Duration
-    /// The shortest pause after two failures in a row: 1 s by default, 1 ms to a year.
+    /// The longest first pause: 1 s by default, 1 ms to a year.
     ///
     /// The pause is drawn from 10 % to 100 % of min(``maximumBackOff``, `backOff` × 1.3ⁿ). A pause raises n by 1, and an
     /// acceptance lowers it by 4. After a refusal, such as 401 or 404, the pause is drawn from 50 % to 100 %, and grows to

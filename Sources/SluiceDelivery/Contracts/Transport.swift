@@ -23,7 +23,7 @@
 ///   flush and a deletion return without waiting, and a diagnostic reports that. This also applies to tasks that you start
 ///   there, unless they are detached.
 /// - Don't keep events back. The store forgets an event as soon as its verdict is ``Verdict/accepted``.
-/// - Expect the same events once more, in the same or smaller batches, after every verdict except an acceptance.
+/// - Expect the same events once more, in the same or another batch, after every verdict except an acceptance.
 /// - Throw a ``SluiceError`` to have its text shown in the diagnostics. Of any other error only the type is shown.
 /// - Check your transport with `TransportContract` of SluiceTesting.
 public protocol Transport: Sendable {

@@ -59,8 +59,8 @@ public struct Verdict: Sendable, Hashable {
         Verdict(.retry(after: after), reason)
     }
 
-    /// The receiver refused this event for good. It becomes a dead letter immediately, unless all events of the request are
-    /// rejected: then each of them has failed.
+    /// The receiver refused this event for good. It becomes a dead letter immediately if the receiver has accepted another
+    /// event of the request, or would without it. If all events of the request are rejected, each of them has failed.
     public static func rejected(reason: String) -> Verdict { Verdict(.rejected, reason) }
 
     /// The transport can't send this event: it is too large for the wire format, or unreadable. It becomes a dead letter
@@ -76,8 +76,8 @@ public struct Verdict: Sendable, Hashable {
     /// The receiver refused the request, probably because of an event that it didn't name. The route finds out which one.
     public static func split(reason: String) -> Verdict { Verdict(.split, reason) }
 
-    /// The receiver takes nothing, probably for a reason that isn't in the events, such as a wrong key. All events are kept,
-    /// and nothing is sent before `after` if you pass it.
+    /// The receiver refused the request, probably for a reason that isn't in the events, such as a wrong key. The route finds
+    /// out. Nothing is sent before `after` if you pass it.
     public static func hold(reason: String, after: Duration? = nil) -> Verdict {
         Verdict(.hold, reason, holdTime: after)
     }

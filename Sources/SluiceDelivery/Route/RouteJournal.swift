@@ -178,7 +178,7 @@ struct RouteJournal: Sendable {
     }
 }
 
-/// Counts what is repeated, by its reason, so that a host gets few diagnostics.
+/// Counts repeated diagnostics by their reasons, so that a host gets few of them.
 private struct Repetitions: Sendable {
     private var counts: [String: Int] = [:]
     /// Further reasons are counted together.

@@ -26,7 +26,7 @@ struct Answer: Sendable {
     struct Failure: Sendable, Equatable {
         /// Whose fault a failure can be.
         enum Kind: Sendable {
-            /// No response, or one that is about the moment: 408, 425, 429. Never an event's fault.
+            /// No response, or one that is about the moment: 408, 425, 429.
             case passing
             /// The receiver is in trouble, or an event brings it into trouble: 5xx.
             case broken

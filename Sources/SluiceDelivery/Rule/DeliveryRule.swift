@@ -83,7 +83,7 @@ struct DeliveryRule: Sendable {
     private var pause = (end: DeliveryRule.past, isNamed: false)
     /// Pauses that the network has ended since the last acceptance.
     private var networkRetries = 0
-    /// Whether the store could not return a batch since the last answer. What is open is sent before it is asked again.
+    /// Whether the store could not return a batch since the last answer. Open events are sent before it is asked again.
     private var isStoreFailing = false
     /// Events without a final verdict in all open batches.
     private(set) var waiting = 0
@@ -259,9 +259,8 @@ struct DeliveryRule: Sendable {
         let skip = 1 << ((row - 1) % min(4 + row / 4, 10))
         let last = Set((failed.last?.groups ?? []).joined())
         let others = candidates { isFree($0, at: now) && !last.contains($0) }
-        if canTake, !isStoreFailing, others.count < skip, others.reduce(0, { $0 + open[$1.batch].bytes }) < Self.maximumSearch {
-            return .take
-        }
+        let ahead = others.reduce(0) { $0 + open[$1.batch].bytes }
+        if canTake, !isStoreFailing, others.count < skip, ahead < Self.maximumSearch { return .take }
         let whole = wholePart(limit, now)
         if let whole, fraction(random()) <= max(row > 1 ? 0.25 : 0, chance) { return .send(whole) }
         let part = probe(others, skip, last, limit, now, random) ?? leastTried(now) ?? whole
