@@ -201,7 +201,9 @@ struct RouteState: Sendable {
         if let stop, now >= stop.deadline { return end() }
         if let obstacle = obstacle(at: now) { return obstacle }
         switch offer(at: now, random) {
-        case .send(let part): return .send(part)
+        case .send(let part):
+            endFlushes(.complete)
+            return .send(part)
         case .take:
             _ = gate.enter()
             isTaking = true
@@ -257,7 +259,7 @@ struct RouteState: Sendable {
 
     private mutating func wait(until time: Duration?, at now: Duration) -> Step {
         let isQuiet = isQuiet
-        if isQuiet { endFlushes() }
+        endFlushes(isQuiet ? .all : .complete)
         waiters.setAlarm(time, isIdle: isQuiet, at: now)
         return .wait(inputs: waiters.inputs)
     }
@@ -271,6 +273,8 @@ struct RouteState: Sendable {
         rule.took(batch, size: size)
         let critical = batch.events.first?.priority == .critical ? batch.events.count : 0
         flushes.took(batch)
+        // A flush that has nothing left ends here at the latest, so that no later call of the host meets this take.
+        endFlushes(.complete)
         passes.took(batch.events.count, critical: critical)
         waiters.noted()
         // There may be room and work for another worker.
@@ -343,7 +347,6 @@ struct RouteState: Sendable {
         for case .remove(let id) in settlement.actions { rule.remove(id) }
         rule.settled(settlement.part.batch.id)
         waiters.noted()
-        endFlushes(.complete)
         if policy.maximumBatchesInFlight > 1 || mustDelete || mustErase { waiters.changed() }
     }
 }

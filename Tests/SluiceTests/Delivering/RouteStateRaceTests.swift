@@ -69,6 +69,7 @@ import Testing
         }
         #expect(route.reports[flush] == nil)
         route.run(0) { !$0.isSending && !$0.isSettling }
+        turns(&route)
         #expect(route.reports[flush]?.delivered == 1)
         #expect(route.fault == nil)
     }
