@@ -2,7 +2,7 @@ internal import Sluice
 
 /// Written files, and directories with changed entries, that a loss of power could still take. It keeps no file open.
 ///
-/// Those of open segments are known by their writers.
+/// It leaves out open segments, whose writers track their own.
 struct PendingSynchronization {
     /// A file or a directory to synchronize while the lock is free.
     struct Item {

@@ -66,7 +66,7 @@ struct RootDirectory {
         return directories
     }
 
-    /// Whether a directory can belong to this user: also if its status can't be read now.
+    /// Whether a directory can belong to this user: true if its status can't be read now.
     private func mayBeOwn(_ directory: String) -> Bool {
         do throws(FileError) {
             return try files.status(of: directory).owner == files.userID

@@ -60,8 +60,8 @@ public struct RouteLedger: Sendable, Hashable {
     /// Events that a processor of the route holds.
     public package(set) var held = 0
     /// Events that wait while others go: they are blamed, failed alone, or the receiver has named a time for them. They are
-    /// part of ``waiting``, and are tried until they are accepted or become dead letters. A later process deletes those that
-    /// are older than its store keeps them.
+    /// part of ``waiting``, and are tried until they are accepted or become dead letters. The store's age limit
+    /// applies to them in the next process.
     public package(set) var setAside = 0
     /// Events of earlier processes that the store found.
     public package(set) var recovered = 0

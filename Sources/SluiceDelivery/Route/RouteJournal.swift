@@ -178,7 +178,7 @@ struct RouteJournal: Sendable {
     }
 }
 
-/// Counts repeated diagnostics by their reasons, so that a host gets few of them.
+/// Counts repeated diagnostics by reason, to limit how many a host gets.
 private struct Repetitions: Sendable {
     private var counts: [String: Int] = [:]
     /// Further reasons are counted together.

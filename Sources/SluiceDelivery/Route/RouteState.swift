@@ -273,7 +273,7 @@ struct RouteState: Sendable {
         rule.took(batch, size: size)
         let critical = batch.events.first?.priority == .critical ? batch.events.count : 0
         flushes.took(batch)
-        // A flush that has nothing left ends here at the latest, so that no later call of the host meets this take.
+        // Ends complete flushes only now. Otherwise a host could pause after its flush, and this take would still follow.
         endFlushes(.complete)
         passes.took(batch.events.count, critical: critical)
         waiters.noted()

@@ -341,7 +341,7 @@ struct DeliveryRule: Sendable {
         }
         let count = found.reduce(0) { $0 + $1.places.count }
         if count == 0 { return nil }
-        // Every second time the newest one: old events are those which earlier processes could not send.
+        // The newest one in half of the cases. Earlier processes may have failed to send the old ones.
         var index = min(count - 1, pick(2 * count, random))
         for (number, places) in found {
             if index < places.count { return Part(open[number], [places[index]]) }
@@ -505,8 +505,8 @@ struct DeliveryRule: Sendable {
         chances.all += 1
     }
 
-    /// Whether the failures of an event alone are too many to be chance. Those that are never an event's fault count if the
-    /// events that are set aside take the store's room from others.
+    /// Whether an event has failed alone too often for chance. Failures of the moment count only while events that are set
+    /// aside take the store's room.
     private func isGuilty(_ key: EventKey, at now: Duration) -> Bool {
         let setAside = open.filter { batch in !batch.rest.contains { isFree(batch.key($0), at: now) } }
         let isCrowded = setAside.reduce(0) { $0 + $1.bytes } > Self.maximumSetAside

@@ -17,7 +17,7 @@ struct OpenBatch: Sendable {
 
     var id: Batch.ID { batch.id }
 
-    /// The bytes of its events, also of those that have left the rest.
+    /// The size of all its events, including those with a final verdict.
     var bytes: Int { batch.events.reduce(0) { $0 + $1.bytes.count } }
 
     func key(_ place: Int) -> EventKey { EventKey(batch: id, place: place) }

@@ -59,7 +59,7 @@ struct ModelStore: Sendable {
     /// - Returns: whether the batch was handed out.
     mutating func settle(_ batch: Batch.ID) -> Bool { handedOut.removeValue(forKey: batch) != nil }
 
-    /// - Returns: the erased events, without those of batches that are handed out.
+    /// - Returns: the erased events that were not handed out.
     mutating func erase(where isMatch: (EventLine) -> Bool) -> [EventLine] {
         for (id, events) in handedOut { settle(events.indices.filter { isMatch(events[$0]) }, of: id) }
         defer { waiting.removeAll { isMatch($0.line) } }
