@@ -289,6 +289,9 @@ public final class JSONLStore: Store {
         access.read { $0.backlog }
     }
 
+    /// The most bytes of events and dead letters that it keeps.
+    public var capacity: Int { configuration.capacity }
+
     /// Writes buffered events, and waits until the drive has everything that this process has written: one file after
     /// another, the oldest first. Other threads can append in the meantime.
     ///

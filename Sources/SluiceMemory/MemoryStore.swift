@@ -29,7 +29,8 @@ public final class MemoryStore: Store {
         var lastDeadLetter: UInt64 = 0
     }
 
-    private let capacity: Int
+    /// The most bytes of events and dead letters that it keeps.
+    public let capacity: Int
     private let state = Locked(State())
 
     /// Creates a store.

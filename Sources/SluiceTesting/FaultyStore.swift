@@ -119,6 +119,9 @@ public final class FaultyStore: Store {
     /// The backlog of the base store.
     public var backlog: Backlog { base.backlog }
 
+    /// The capacity of the base store.
+    public var capacity: Int { base.capacity }
+
     /// Erases events of the base store.
     public func erase(where isMatch: @escaping @Sendable (EventLine) -> Bool) throws(SluiceError) -> ErasureReport {
         try base.erase(where: isMatch)

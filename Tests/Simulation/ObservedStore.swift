@@ -146,6 +146,8 @@ final class ObservedStore: Store, UnreadDeleting {
 
     var backlog: Backlog { base.backlog }
 
+    var capacity: Int { base.capacity }
+
     func synchronize(while mayContinue: () -> Bool) throws(SluiceError) {
         try process.use { () throws(SluiceError) in try base.synchronize(while: mayContinue) }
     }

@@ -274,14 +274,13 @@ extension World {
         pass(minutes: 600, until: isDone)
         lastSerial += 1
         last.track(lastSerial, bytes: 10, priority: .normal)
-        // A route whose receiver refused everything is on hold; a flush ends that. Without a failure, the interval is enough.
+        // A route whose receiver refused everything pauses; a flush ends that. Without a failure, the interval is enough.
         if let pipeline = last.pipeline, pipeline.ledger.routes[0].attempts.lastFailure != nil {
             Task { await pipeline.flush() }
         }
         pass(minutes: 1, until: { false })
         let isOffered = books.record(lastSerial)?.isOffered ?? true
         if !isOffered { books.violated("the last event is not offered within a minute") }
-        // Dead letters of a hold have been put back.
         pass(minutes: 600, until: isDone)
         shutdown(last, deadline: .seconds(600))
         let left = serialsOnDisk()

@@ -21,7 +21,7 @@ public final class SQLiteStore: Store {
     }
 
     private let path: String
-    private let capacity: Int
+    public let capacity: Int
     private let state = Mutex(State())
 
     /// Creates a store with room for this many bytes of events and dead letters: 10 MiB by default.

@@ -112,6 +112,10 @@ public protocol Store: Sendable {
     /// The number and size of the waiting events, including batches that are handed out. Also valid after ``close()``.
     var backlog: Backlog { get }
 
+    /// The most bytes that the store keeps; no limit by default. While the receiver accepts nothing, a route keeps batches
+    /// with at most half of it, because the store can't evict them.
+    var capacity: Int { get }
+
     /// Returns all dead letters, oldest first.
     ///
     /// - Throws: an error if they can't be read.
@@ -178,6 +182,7 @@ extension Store {
     public func reject(_ letters: [DeadLetter], in batch: Batch.ID) {}
     /// Does nothing.
     public func settle(_ places: [Int], of batch: Batch.ID) {}
+    public var capacity: Int { .max }
     /// Returns an empty list.
     public func deadLetters() throws(SluiceError) -> [DeadLetter] { [] }
     /// Returns 0.

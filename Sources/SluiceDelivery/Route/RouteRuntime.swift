@@ -24,7 +24,9 @@ package final class RouteRuntime: Sendable {
         alarm = Alarm(environment.time)
         self.onDiagnostic = onDiagnostic
         workers = policy.maximumBatchesInFlight
-        state = Locked(RouteState(name: name, policy: policy, maximumBatchSize: transport.maximumBatchSize))
+        state = Locked(
+            RouteState(
+                name: name, policy: policy, maximumBatchSize: transport.maximumBatchSize, capacity: store.capacity))
     }
 
     // MARK: Opening and closing

@@ -33,9 +33,9 @@ struct RouteState: Sendable {
     /// Whether the current deletion has removed everything so far.
     private var isDeletionComplete = true
 
-    init(name: String, policy: DeliveryPolicy, maximumBatchSize maximum: BatchSize) {
+    init(name: String, policy: DeliveryPolicy, maximumBatchSize maximum: BatchSize, capacity: Int = .max) {
         self.policy = policy
-        rule = DeliveryRule(policy)
+        rule = DeliveryRule(policy, capacity: capacity)
         passes = Passes(policy)
         conditions = Conditions(policy)
         sizes = BatchSizes(policy, maximum: maximum)
@@ -315,7 +315,7 @@ struct RouteState: Sendable {
 
     /// Takes back a part that was not sent.
     mutating func takeBack(_ part: Part) {
-        rule.settled(part.batch.id)
+        rule.settled(part)
         waiters.changed()
     }
 
@@ -344,8 +344,7 @@ struct RouteState: Sendable {
         unsettled -= settlement.resolved
         journal.record(settlement, row: rule.row, isSearching: rule.isSearching)
         flushes.record(settlement)
-        for case .remove(let id) in settlement.actions { rule.remove(id) }
-        rule.settled(settlement.part.batch.id)
+        rule.settled(settlement.part, settlement.actions)
         waiters.noted()
         if policy.maximumBatchesInFlight > 1 || mustDelete || mustErase { waiters.changed() }
     }

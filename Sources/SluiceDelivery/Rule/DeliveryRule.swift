@@ -26,6 +26,12 @@ struct DeliveryRule: Sendable {
         case settle([Int], Batch.ID)
         /// No event of the batch is left.
         case remove(Batch.ID)
+
+        var batch: Batch.ID {
+            switch self {
+            case .reject(_, let id), .settle(_, let id), .remove(let id): id
+            }
+        }
     }
 
     /// An event that becomes a dead letter.
@@ -66,6 +72,8 @@ struct DeliveryRule: Sendable {
     }
 
     private let policy: DeliveryPolicy
+    /// A search takes no other batch while it has so many bytes to send.
+    private let maximumSearch: Int
     /// The batches that the store has handed out, in the order of taking.
     private(set) var open: [OpenBatch] = []
     private var marks: [EventKey: Mark] = [:]
@@ -91,9 +99,6 @@ struct DeliveryRule: Sendable {
     /// Before every time of a clock, which can be negative.
     private static let past = Duration.seconds(-1 << 40)
     private static let rowLength = 8
-    /// A search takes no other batch while it has this much to send. It is most of what a store keeps by default, so good
-    /// events are found behind many bad ones.
-    private static let maximumSearch = 8 << 20
     /// If the batches whose events are all set aside have more bytes, no answer protects an event.
     private static let maximumSetAside = 1 << 20
     private static let maximumProbe = 512
@@ -110,8 +115,11 @@ struct DeliveryRule: Sendable {
     /// Events are sent together while they have less blame.
     private static let sharedBlame = 0.5
 
-    init(_ policy: DeliveryPolicy) {
+    /// - Parameter capacity: the bytes that the store keeps. Good events are found behind many bad ones, but the store can't
+    ///   evict what a search has taken.
+    init(_ policy: DeliveryPolicy, capacity: Int = .max) {
         self.policy = policy
+        maximumSearch = min(8 << 20, capacity / 2)
     }
 
     /// The probability that the receiver fails whatever it gets.
@@ -154,9 +162,11 @@ struct DeliveryRule: Sendable {
 
     func batch(_ id: Batch.ID) -> OpenBatch? { index(of: id).map { open[$0] } }
 
-    /// Returns a part that was not sent, or ends the use of a batch.
-    mutating func settled(_ id: Batch.ID) {
-        if let index = index(of: id) { open[index].isInFlight = false }
+    /// Returns a part that was not sent, or ends the use of its batch and of those that the store has changed.
+    mutating func settled(_ part: Part, _ actions: [Action] = []) {
+        for case .remove(let id) in actions { remove(id) }
+        let used = Set(actions.map(\.batch) + [part.batch.id])
+        for index in open.indices where used.contains(open[index].id) { open[index].isInFlight = false }
     }
 
     private func index(of id: Batch.ID) -> Int? { open.firstIndex { $0.id == id } }
@@ -223,7 +233,7 @@ struct DeliveryRule: Sendable {
     ///   - limit: returns the size of the next part of a batch with this size.
     ///   - now: the time.
     ///   - random: returns random bits.
-    /// - Returns: the next step. A part that is offered is on its way until ``settled(_:)``.
+    /// - Returns: the next step. A part that is offered is on its way until ``settled(_:_:)``.
     mutating func offer(
         takeable: Int, maximumInFlight: Int = 1, limit: (BatchSize) -> BatchSize, at now: Duration, random: () -> UInt64
     ) -> Offer {
@@ -259,8 +269,8 @@ struct DeliveryRule: Sendable {
         let skip = 1 << ((row - 1) % min(4 + row / 4, 10))
         let last = Set((failed.last?.groups ?? []).joined())
         let others = candidates { isFree($0, at: now) && !last.contains($0) }
-        let ahead = others.reduce(0) { $0 + open[$1.batch].bytes }
-        if canTake, !isStoreFailing, others.count < skip, ahead < Self.maximumSearch { return .take }
+        let ahead = candidates { isFree($0, at: now) }.reduce(0) { $0 + open[$1.batch].bytes }
+        if canTake, !isStoreFailing, others.count < skip, others.isEmpty || ahead < maximumSearch { return .take }
         let whole = wholePart(limit, now)
         if let whole, fraction(random()) <= max(row > 1 ? 0.25 : 0, chance) { return .send(whole) }
         let part = probe(others, skip, last, limit, now, random) ?? leastTried(now) ?? whole
@@ -401,7 +411,7 @@ struct DeliveryRule: Sendable {
 
     /// Applies the receiver's answer to a part.
     ///
-    /// - Returns: the actions for the store. Call ``settled(_:)`` and ``remove(_:)`` when it has done it.
+    /// - Returns: the actions for the store. Call ``settled(_:_:)`` when it has done them.
     mutating func apply(
         _ answer: Answer, to part: Part, at now: Duration, random: () -> UInt64
     ) -> [Action] {
@@ -434,18 +444,18 @@ struct DeliveryRule: Sendable {
             marks[key] = mark
         }
         if !accepted.isEmpty { self.accepted(accepted.count, &rejected, at: now, random) }
+        if !accepted.isEmpty { open[index].retries = 0 }
         if let failure = answer.failure {
-            open[index].retries += 1
+            if accepted.isEmpty { open[index].retries += 1 }
             fail(answer.failed.map { places($0).map(open[index].key) }, failure, at: now, random)
-        } else if !accepted.isEmpty {
-            open[index].retries = 0
         }
         return actions(rejected, accepted, part.batch.id)
     }
 
-    private func actions(_ rejected: [Batch.ID: [Refused]], _ accepted: [Int], _ id: Batch.ID) -> [Action] {
+    private mutating func actions(_ rejected: [Batch.ID: [Refused]], _ accepted: [Int], _ id: Batch.ID) -> [Action] {
         var actions: [Action] = []
-        for batch in open where batch.id == id || rejected[batch.id] != nil {
+        for (index, batch) in open.enumerated() where batch.id == id || rejected[batch.id] != nil {
+            open[index].isInFlight = true
             if let letters = rejected[batch.id] { actions.append(.reject(letters, batch.id)) }
             if batch.rest.isEmpty {
                 actions.append(.remove(batch.id))
@@ -465,7 +475,7 @@ struct DeliveryRule: Sendable {
         let groups = failed.flatMap(\.groups)
         let new = Set(groups.compactMap(\.first).filter { key in marks[key].map { blame(of: $0) == 0 } ?? true })
         let isClear = row == 1 || groups.allSatisfy { $0.count == 1 } && new.count <= 1
-        var (guilty, blamed) = (Set<EventKey>(), Set<EventKey>())
+        var (alone, blamed) = (Set<EventKey>(), Set<EventKey>())
         for (index, failed) in failed.enumerated() {
             let isEdge = !isClear && row < 12 && (index == 0 || index == self.failed.count - 1)
             for group in failed.groups {
@@ -480,12 +490,16 @@ struct DeliveryRule: Sendable {
                 for key in group { marks[key, default: Mark()].blames.append(number) }
                 guard group.count == 1, witnesses == 2 else { continue }
                 failedAlone(first, failed.failure.kind, at: now, random)
-                if isGuilty(first, at: now) { guilty.insert(first) }
+                alone.insert(first)
             }
         }
         while chances.all >= 64 { chances = (chances.failures / 2, chances.all / 2) }
         weigh()
-        for key in guilty.sorted(by: { $0.place < $1.place }) { reject(key, &rejected) }
+        if !alone.isEmpty {
+            let isCrowded = isCrowded(at: now)
+            let guilty = alone.filter { isGuilty($0, isCrowded: isCrowded) }
+            for key in guilty.sorted(by: { $0.place < $1.place }) { reject(key, &rejected) }
+        }
         (row, failed, networkRetries) = (0, [], 0)
         if !marks.isEmpty { forgetOutage() }
         if !pause.isNamed || pause.end <= now { pause = (Self.past, false) }
@@ -505,11 +519,14 @@ struct DeliveryRule: Sendable {
         chances.all += 1
     }
 
-    /// Whether an event has failed alone too often for chance. Failures of the moment count only while events that are set
-    /// aside take the store's room.
-    private func isGuilty(_ key: EventKey, at now: Duration) -> Bool {
+    /// Whether events that are set aside take much of the store's room.
+    private func isCrowded(at now: Duration) -> Bool {
         let setAside = open.filter { batch in !batch.rest.contains { isFree(batch.key($0), at: now) } }
-        let isCrowded = setAside.reduce(0) { $0 + $1.bytes } > Self.maximumSetAside
+        return setAside.reduce(0) { $0 + $1.bytes } > Self.maximumSetAside
+    }
+
+    /// Whether an event has failed alone too often for chance. Failures of the moment count only if the store is crowded.
+    private func isGuilty(_ key: EventKey, isCrowded: Bool) -> Bool {
         let alone = (marks[key]?.blames ?? []).count { number in
             guard let blame = blames[number], blame.left == 1, blame.witnesses == 2 else { return false }
             return blame.failure.kind != .passing || isCrowded
@@ -590,7 +607,12 @@ struct DeliveryRule: Sendable {
     private mutating func leave(_ keys: [EventKey], as leaving: Leaving) {
         let gone = failed.isEmpty ? [] : Set(keys)
         for index in failed.indices {
-            for group in failed[index].groups.indices { failed[index].groups[group].removeAll(where: gone.contains) }
+            // A group that is empty in the end was chance, if its events were accepted.
+            failed[index].groups = failed[index].groups.compactMap { group in
+                let left = group.filter { !gone.contains($0) }
+                return left.count == group.count || leaving == .accepted || leaving == .gone && !left.isEmpty
+                    ? left : nil
+            }
         }
         for key in keys { leave(key, as: leaving) }
     }

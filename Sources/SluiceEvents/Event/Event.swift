@@ -30,7 +30,7 @@ public struct Event: Sendable {
     /// The sanitizations that plugins reported, each once.
     package private(set) var reportedSanitizations: [Sanitization] = []
 
-    /// How urgent an event is. Critical events are sent first and evicted last.
+    /// How urgent an event is. A route takes critical events first from its store, which evicts them last.
     ///
     /// ```swift
     /// pipeline.track("Purchase", priority: .critical)
@@ -38,7 +38,7 @@ public struct Event: Sendable {
     public enum Priority: UInt8, Sendable, Hashable, CaseIterable, Comparable {
         /// The default.
         case normal
-        /// Sent before normal events and evicted after them.
+        /// Taken from the store before normal events, and evicted after them.
         case critical
 
         /// Returns whether `left` is less urgent than `right`.

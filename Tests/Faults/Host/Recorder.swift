@@ -103,6 +103,7 @@ final class RecordingStore: Store {
         try store.nextBatch(size)
     }
     var backlog: Backlog { store.backlog }
+    var capacity: Int { store.capacity }
     func synchronize(while mayContinue: () -> Bool) throws(SluiceError) { try store.synchronize(while: mayContinue) }
     func close() { store.close() }
 }

@@ -167,7 +167,7 @@ def poison(machine):
         same("dead letters", len(letters), 1)
         if b"/poison" not in letters[0]:
             raise Failed(f"the dead letter is another event: {letters[0]!r}")
-    return f"{trials} times, 1 row of {len(machine.requests) + 1} was found by splitting and rejected; all others arrived"
+    return f"{trials} times, 1 row of {len(machine.requests) + 1} was found and became a dead letter; all others arrived"
 
 
 def cut(machine):

@@ -89,7 +89,7 @@ import Testing
         #expect(route.fault == nil)
     }
 
-    @Test("events that are found or put back are all in the pass, although the route counts them later")
+    @Test("events that the store finds are all in the pass, although the route counts them later")
     func foundEventsAreInThePass() {
         var route = route()
         for line in lines(1...150) { route.store.append(line) }

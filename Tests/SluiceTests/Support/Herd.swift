@@ -134,7 +134,7 @@ struct Herd {
         let actions = clients[number].rule.apply(
             Answer(.all(verdict, status: 503), count: 1), to: part, at: now, random: { random.next() })
         for case .remove(let id) in actions { clients[number].rule.remove(id) }
-        clients[number].rule.settled(part.batch.id)
+        clients[number].rule.settled(part)
     }
 
     private mutating func wake(_ number: Int, at time: Duration) {

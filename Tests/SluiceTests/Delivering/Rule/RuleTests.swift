@@ -7,13 +7,16 @@ import Testing
 @Suite struct RuleTests {
     /// A rule with batches of events that it has taken, a time, and random bits that stay the same.
     struct Bench {
-        var rule = DeliveryRule(.standard)
+        var rule: DeliveryRule
         var now = Duration.zero
         var bits: UInt64 = .max
         var store: [[String]]
         private var taken: [[String]] = []
 
-        init(_ store: [[String]]) { self.store = store }
+        init(_ store: [[String]], capacity: Int = .max) {
+            self.store = store
+            rule = DeliveryRule(.standard, capacity: capacity)
+        }
 
         /// The events of the next part, or nil if nothing can be sent now.
         mutating func next(inFlight: Int = 1) -> Part? {
@@ -52,8 +55,7 @@ import Testing
         mutating func apply(_ verdicts: Verdicts, to part: Part) -> [DeliveryRule.Refused] {
             let actions = rule.apply(
                 Answer(verdicts, count: part.places.count), to: part, at: now, random: { [bits] in bits })
-            for case .remove(let id) in actions { rule.remove(id) }
-            rule.settled(part.batch.id)
+            rule.settled(part, actions)
             return actions.flatMap { action -> [DeliveryRule.Refused] in
                 if case .reject(let letters, _) = action { letters } else { [] }
             }
@@ -260,13 +262,54 @@ import Testing
         }
     }
 
-    @Test("A search opens at most 8 MiB")
-    func searchIsBounded() {
+    @Test("A search opens at most 8 MiB, and half of the store", arguments: [(Int.max, 8 << 20), (2 << 20, 1 << 20)])
+    func searchIsBounded(capacity: Int, most: Int) {
         let world = RuleWorld(20_000, bad: 0..<20_000, 403, seed: 0)
         world.bytes = { _ in 1_000 }
+        world.capacity = capacity
         world.run(until: .seconds(3_600))
         #expect(world.fault == nil)
-        #expect((8_000_000..<9_000_000).contains(world.openBytes), "\(world.openBytes)")
+        #expect((most..<most + 262_144).contains(world.openBytes), "\(world.openBytes)")
+    }
+
+    /// How often a bad event is sent until it is a dead letter, after failures of others that have the same end.
+    private func attempts(afterFailures count: Int, _ end: (inout Bench) -> Void = { _ in }) -> Int {
+        var bench = Bench((0..<30).map { ["other\($0)"] } + [["bad"]] + (0..<200).map { ["a\($0)"] })
+        for _ in 0..<count {
+            bench.send(RuleWorld.verdicts(403))
+            end(&bench)
+            bench.now += .seconds(10_000)
+            bench.send(Self.accepted)
+        }
+        var attempts = 0
+        while let part = bench.next() {
+            let isBad = Bench.names(part) == ["bad"]
+            attempts += isBad ? 1 : 0
+            if !bench.apply(isBad ? RuleWorld.verdicts(403) : Self.accepted, to: part).isEmpty { break }
+            bench.now += .seconds(10_000)
+        }
+        return attempts
+    }
+
+    @Test("A failure was chance if its events are accepted, not if the host deletes them")
+    func deletedEventsAreNoChance() {
+        let erased = attempts(afterFailures: 10) { bench in
+            for batch in bench.rule.open { bench.rule.remove(batch.id) }
+        }
+        let accepted = attempts(afterFailures: 10)
+        #expect(erased == attempts(afterFailures: 0) && erased < accepted, "\(erased) \(accepted)")
+    }
+
+    @Test("A batch of which some events were accepted begins to count its attempts again")
+    func retries() {
+        var bench = Bench([["a", "b"]])
+        bench.send(RuleWorld.verdicts(503))
+        bench.bits = 0
+        guard let part = bench.next() else { return #expect(Bool(false)) }
+        #expect(part.batch.retryCount == 1)
+        bench.apply(.each([.accepted, .retry()]), to: part)
+        bench.now += .seconds(100)
+        #expect(bench.next()?.batch.retryCount == 0)
     }
 
     @Test("A store that can't return a batch doesn't block the events that are open")

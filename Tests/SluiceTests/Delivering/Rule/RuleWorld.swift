@@ -27,6 +27,8 @@ final class RuleWorld {
     }
 
     var policy = DeliveryPolicy.standard
+    /// The bytes that the store says it keeps.
+    var capacity = Int.max
     /// The answer to events that are not bad. By default, the receiver takes them.
     var receiver: Receiver = { _, _ in .status(200) }
     /// Called before each step.
@@ -186,7 +188,6 @@ final class RuleWorld {
                     if !accepted.contains(event) { fail("an event is lost with its batch") }
                     places[event] = .delivered
                 }
-                rule.remove(id)
             }
         }
     }
@@ -200,7 +201,7 @@ final class RuleWorld {
         silences: Int = .max, flushEvery: Duration? = nil, inFlight: Int = 1,
         isDone: (RuleWorld) -> Bool = { _ in false }
     ) {
-        rule = DeliveryRule(policy)
+        rule = DeliveryRule(policy, capacity: capacity)
         sizes = BatchSizes(policy, maximum: BatchSize(events: .max, bytes: .max))
         (chain, failuresInChain, isParallel) = (0, 0, inFlight > 1)
         let deadline = shutdown.map { now + $0 }
@@ -321,9 +322,12 @@ final class RuleWorld {
         unlearned.subtract(accepted)
         let answer = Answer(verdicts, count: events.count)
         sizes.record(answer, events: events.count, isSearching: rule.isSearching)
-        perform(
-            rule.apply(answer, to: part, at: now, random: { self.random.next() }), accepted: Set(accepted))
-        rule.settled(part.batch.id)
+        let actions = rule.apply(answer, to: part, at: now, random: { self.random.next() })
+        if actions.contains(where: { rule.batch($0.batch)?.isInFlight != true }) {
+            fail("a batch can be sent before the store has learned its result")
+        }
+        perform(actions, accepted: Set(accepted))
+        rule.settled(part, actions)
     }
 
     static func verdicts(_ status: Int, after: Duration? = nil) -> Verdicts {
