@@ -182,6 +182,7 @@ extension Store {
     public func reject(_ letters: [DeadLetter], in batch: Batch.ID) {}
     /// Does nothing.
     public func settle(_ places: [Int], of batch: Batch.ID) {}
+    /// No limit.
     public var capacity: Int { .max }
     /// Returns an empty list.
     public func deadLetters() throws(SluiceError) -> [DeadLetter] { [] }

@@ -115,8 +115,8 @@ struct DeliveryRule: Sendable {
     /// Events are sent together while they have less blame.
     private static let sharedBlame = 0.5
 
-    /// - Parameter capacity: the bytes that the store keeps. Good events are found behind many bad ones, but the store can't
-    ///   evict what a search has taken.
+    /// `capacity` is the number of bytes that the store keeps. Good events are found behind many bad ones, but the store can't
+    /// evict what a search has taken.
     init(_ policy: DeliveryPolicy, capacity: Int = .max) {
         self.policy = policy
         maximumSearch = min(8 << 20, capacity / 2)
