@@ -27,7 +27,6 @@ struct Appender {
     private func isFull(before size: Int, at now: Duration, _ limits: BatchSize) -> Bool {
         guard usage.count > 0 else { return false }
         if usage.count >= limits.events || usage.fileBytes + size > limits.bytes { return true }
-        // mutant: never-close-old-segment
         return now > writer?.deadline ?? now
     }
 

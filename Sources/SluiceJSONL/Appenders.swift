@@ -52,7 +52,6 @@ struct Appenders {
     mutating func append(
         _ line: StoredLine, _ lane: Lane, at now: Duration, _ stored: inout StoredFiles
     ) throws(SluiceError) {
-        // mutant: ignore-capacity, ignore-incoming-priority
         try makeRoom(for: line.size, lane, &stored)
         try store(line, lane, at: now, &stored)
     }
@@ -91,7 +90,7 @@ struct Appenders {
             }
             unwritten[lane.rawValue].append(position)
         }
-        for lane in Lane.allCases { write(lane) }  // mutant: acknowledge-group-before-writing
+        for lane in Lane.allCases { write(lane) }
         return errors
 
         /// Writes a lane's buffer, which has its unwritten lines. If that fails, each of them is tried on its own.
@@ -102,13 +101,12 @@ struct Appenders {
             do throws(FileError) {
                 try flush(lane, at: now, &stored)
             } catch {
-                // mutant: keep-refused-group
                 for position in positions.reversed() { appenders[lane.rawValue].removeLast(entries[position].line) }
                 for position in positions {
                     do throws(SluiceError) {
                         try store(entries[position].line, lane, at: now, &stored)
                     } catch {
-                        errors[entries[position].index] = error  // mutant: accept-refused-group
+                        errors[entries[position].index] = error
                     }
                 }
             }
@@ -122,7 +120,6 @@ struct Appenders {
         let index = lane.rawValue
         do throws(FileError) {
             while !appenders[index].add(line, at: now, segmentSize) { try close(lane, at: now, &stored) }
-            // mutant: acknowledge-before-writing
             if configuration.isBuffered(lane), appenders[index].bufferedBytes < configuration.bufferBytes { return }
             do throws(FileError) {
                 try flush(lane, at: now, &stored)
@@ -149,7 +146,7 @@ struct Appenders {
                 return try appenders[lane.rawValue].flush(to: &stored.directories, at: now)
             } catch {
                 guard error == .noSuchFile else {
-                    closeWriter(lane, &stored)  // mutant: continue-after-failed-write
+                    closeWriter(lane, &stored)
                     throw error
                 }
                 // The directory was deleted. The next attempt creates it, and may fail while the deletion goes on.
@@ -251,7 +248,7 @@ struct Appenders {
     /// Evicts segments, until at most `limit` bytes are left or nothing more may be evicted for a line of this lane: the lowest
     /// lane first, and within a lane the unreadable ones and then the oldest first.
     mutating func evict(downTo limit: Int, for incoming: Lane, _ stored: inout StoredFiles) {
-        let lanes = Lane.allCases.filter { $0 <= incoming }  // mutant: evict-highest-first
+        let lanes = Lane.allCases.filter { $0 <= incoming }
         for lane in lanes {
             // The open segment goes before any line of a higher lane.
             guard evict(lane, downTo: limit, includingOpen: lane < incoming, &stored) else { return }
@@ -268,7 +265,6 @@ struct Appenders {
         _ lane: Lane, downTo limit: Int, includingOpen: Bool, _ stored: inout StoredFiles
     ) -> Bool {
         while bytes(stored) > limit {
-            // mutant: evict-newest-first, evict-in-flight
             if let segment = stored.index.firstEvictable(lane) {
                 guard stored.evict(segment) else { return false }
                 continue

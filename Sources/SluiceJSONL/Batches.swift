@@ -242,7 +242,7 @@ struct Batches {
         guard let parts = handedOut.removeValue(forKey: batch) else {
             throw SluiceError(.invalidArgument, "batch \(batch) is not handed out: settle each batch once")
         }
-        let segments = parts.map(\.segment)  // mutant: settle-first-file-only
+        let segments = parts.map(\.segment)
         for segment in segments { stored.retire(segment) }
         return segments
     }

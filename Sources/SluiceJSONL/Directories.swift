@@ -94,7 +94,7 @@ struct Directories {
     /// `room` bytes.
     mutating func claimAnother(room: Int) -> Claim? {
         if isFull { return nil }
-        for path in otherDirectories where lateErasures[path] == nil {  // mutant: adopt-unerased
+        for path in otherDirectories where lateErasures[path] == nil {
             do throws(FileError) {
                 guard let directory = try InstanceDirectory.claim(path, files: files) else { continue }
                 let listing = try directory.listing(largest: configuration.largestSegment)
@@ -103,7 +103,7 @@ struct Directories {
                 foreign += (listing.foreign + listing.unknown).map { "\(path)/\($0)" }
                 continueSequence(after: listing)
                 claimed[path] = directory
-                if ownDirectory == nil { makeOwn(directory) }  // mutant: trust-adopted-entry
+                if ownDirectory == nil { makeOwn(directory) }
                 return (directory, listing)
             } catch {
                 if error.isPassing { return nil }  // It is tried again with the next batch.
@@ -160,7 +160,7 @@ struct Directories {
         for sequence in listing.segments.map(\.name.sequence) {
             // No process has counted up to a higher number. Names after it could not be read by later processes.
             guard sequence < SegmentName.maximumSequence / 2 else { continue }
-            nextSequence = max(nextSequence, sequence + 1)  // mutant: restart-sequence
+            nextSequence = max(nextSequence, sequence + 1)
         }
     }
 

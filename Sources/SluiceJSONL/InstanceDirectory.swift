@@ -68,7 +68,6 @@ final class InstanceDirectory {
         guard status.kind == .directory else { throw .notADirectory }
         guard status.owner == files.userID else { throw .notPermitted }
         let handle = try OpenFile(path, .directory, in: files)
-        // mutant: adopt-the-living
         guard handle.tryLock(), let lock = try lockFile(in: path, files: files) else { return nil }
         return InstanceDirectory(path: path, handle: handle, lock: lock, files: files)
     }
@@ -101,7 +100,6 @@ final class InstanceDirectory {
         if now > checks.lowerBound, now < checks.upperBound { return false }
         checks = now..<now + .milliseconds(1)
         do throws(FileError) {
-            // mutant: ignore-deleted-directory
             return try lock.status().links == 0
         } catch {
             // Ignore other errors: a write shows whether the file can be used.

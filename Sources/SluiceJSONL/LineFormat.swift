@@ -159,7 +159,6 @@ enum LineFormat {
         line[comma] = closeBrace
         let checksum = hexadecimalDigits(Checksum.of(UnsafeRawBufferPointer(rebasing: line[...comma])))
         // The digits are compared as text. Only lower case is written, so upper case is damage.
-        // mutant: ignore-checksum
         guard line.loadUnaligned(fromByteOffset: digits, as: UInt64.self).bigEndian == checksum else { return nil }
         return comma + 1
     }

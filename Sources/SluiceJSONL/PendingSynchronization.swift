@@ -66,7 +66,6 @@ struct PendingSynchronization {
     /// Marks an item as safe, unless it has changed since it was taken. A file whose synchronization failed is not
     /// retried: the system may have dropped the bytes and would report a success.
     mutating func finish(_ item: Item, hasFailed: Bool) {
-        // mutant: finish-changed-synchronization
         let isDone = hasFailed ? !item.isDirectory : items[item.path]?.version == item.version
         if isDone { remove(item.path) }
     }

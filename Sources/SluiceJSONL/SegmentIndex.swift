@@ -212,7 +212,6 @@ struct SegmentIndex {
 
     /// Stops counting the file of a retired segment.
     mutating func subtractFromUsage(_ segment: Segment) {
-        // mutant: count-evicted-bytes
         change(segment.lane) { $0.fileBytes -= segment.fileBytes }
     }
 
@@ -245,7 +244,7 @@ struct SegmentIndex {
         guard let newest else { return }
         for lane in marked {
             for segment in segments(lane) where segment.created <= newest {
-                segment.hasPlausibleAge = false  // mutant: believe-clocks-of-neighbours
+                segment.hasPlausibleAge = false
             }
         }
     }

@@ -39,9 +39,7 @@ final class SegmentWriter {
             if directory.isDeleted(at: now) { throw .noSuchFile }
             try lines.write(to: file)
             if synchronizesEachWrite {
-                // mutant: do-not-synchronize-file
                 try file.synchronize()
-                // mutant: do-not-synchronize-directory
                 if usage.fileBytes == 0 { try directories.synchronizeEntries() }
             }
         } catch {
@@ -55,7 +53,6 @@ final class SegmentWriter {
     /// Removes lines that were written but not accepted. Nothing more may be written to the file.
     private func cutBack() {
         do throws(FileError) {
-            // mutant: keep-short-write
             try file.truncate(to: usage.fileBytes)
         } catch {
             // This process reads the file only up to its usage. The next process finds a torn line and counts it.

@@ -31,7 +31,6 @@ struct StoreClock {
     var stamp: Timestamp { isTrusted ? now : SegmentName.unknownTime }
 
     var now: Timestamp {
-        // mutant: expire-by-wall-clock
         let elapsed = max(.zero, source.continuousTime() - opened)
         return Timestamp(milliseconds: origin.milliseconds &+ elapsed.wholeMilliseconds)
     }

@@ -67,7 +67,6 @@ struct StoreState {
         for lane in Lane.allCases {
             for segment in stored.index.segments(lane) where stored.isExpired(segment) { stored.expire(segment) }
         }
-        // mutant: ignore-capacity-at-open
         appenders.evict(downTo: configuration.capacity, for: .critical, &stored)
         findMoreIfEmpty()
     }

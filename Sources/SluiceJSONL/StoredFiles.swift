@@ -52,7 +52,7 @@ struct StoredFiles {
 
     /// Evicts a segment. Returns false if files can't be removed.
     mutating func evict(_ segment: Segment) -> Bool {
-        let unread = countUnread(segment)  // mutant: count-before-evicting
+        let unread = countUnread(segment)
         do throws(FileError) {
             try files.removeFile(segment.path)
         } catch {
@@ -148,7 +148,7 @@ struct StoredFiles {
     mutating func erase(
         _ found: LineEraser.Finding, in segment: Segment, by replacement: String
     ) throws(FileError) -> Int {
-        try files.rename(replacement, to: segment.path)  // mutant: keep-erased-in-flight
+        try files.rename(replacement, to: segment.path)
         guard segment.condition == .waiting else {
             segment.gone.formUnion(found.erased)
             return 0
@@ -207,7 +207,6 @@ struct StoredFiles {
         switch removal {
         case .success, .failure(.noSuchFile): subtractFromUsage(segment)
         case .failure(let error):
-            // mutant: send-unremoved-again
             unremoved.append(segment)
             throw error
         }

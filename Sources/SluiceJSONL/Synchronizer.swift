@@ -102,7 +102,7 @@ final class Synchronizer: Sendable {
 
     private func end(begun start: Duration) {
         let isDue = access.use { state in
-            state.stored.directories.synchronization.isScheduled = false  // mutant: synchronize-once
+            state.stored.directories.synchronization.isScheduled = false
             return state.scheduleSynchronization()
         }
         if isDue { self.start(since: start) }

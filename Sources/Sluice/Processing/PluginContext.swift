@@ -131,7 +131,6 @@ public final class PluginContext: Sendable {
             return false
         }
         return PluginContext.$depth.withValue(PluginContext.depth + 1) {
-            // mutant: enter-another-chain
             chain.path.storingOneByOne { chain.track(name, properties, priority, id: nil, configure).isStored }
         }
     }

@@ -111,7 +111,7 @@ struct RouteJournal: Sendable {
             report(.dropped, "the store has lost events: \(reason.rawValue) (reported once)")
         }
         ledger.dropped.add(count, reason)
-        ledger.waiting -= count  // mutant: count-lost-event-as-waiting
+        ledger.waiting -= count
     }
 
     mutating func droppedDeadLetters(_ count: Int, _ reason: DropReason) {

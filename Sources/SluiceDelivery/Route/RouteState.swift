@@ -62,7 +62,6 @@ struct RouteState: Sendable {
         // Events in unread files are older and are taken first. They would use up a pass for the counted events alone.
         let mayBegin = isLast && journal.ledger.unreadBytes == 0
         let isReady = !rule.isInDoubt && !conditions.mustWait
-        // mutant: sleep-through-appends
         switch passes.appended(priority, waiting: takeable, mayBegin: mayBegin, isReady: isReady, at: now) {
         case .never: break
         case .now: waiters.changed()
@@ -192,7 +191,6 @@ struct RouteState: Sendable {
     mutating func next(at now: Duration, random: () -> UInt64) -> Step {
         if isStopped { return .stop }
         if mustDelete {
-            // mutant: delete-in-flight
             guard isQuiet, !waiters.isDeleting, gate.enter() else { return .wait(inputs: waiters.inputs) }
             waiters.beginDeletion()
             return .deleteAll(rule.open.map(\.id))
@@ -397,7 +395,6 @@ extension RouteState {
     /// Decides the next step of the caller of an erasure.
     mutating func nextStep(ofErasure number: Int) -> ErasureStep {
         if isStopped { return .stop }
-        // mutant: erase-in-flight
         guard erasures.current == number, !mustDelete, isQuiet, gate.enter() else {
             return .wait(inputs: waiters.inputs)
         }

@@ -72,7 +72,7 @@ struct Worker {
                         line: event.line, reason: event.reason, date: date, status: event.status,
                         response: event.response.text)
                 }
-                route.store.reject(letters, in: id)  // mutant: forget-dead-letters
+                route.store.reject(letters, in: id)
             case .settle(let places, let id): route.store.settle(places, of: id)
             case .remove(let id): _ = remove(id)
             }
@@ -142,7 +142,7 @@ struct Worker {
     /// Deletes all events that waited when it began. The worker is at the gate, and no other one sends or uses the store.
     private func deleteAll(_ open: [Batch.ID]) {
         for id in open {
-            let isComplete = remove(id)  // mutant: spare-batches-on-delete
+            let isComplete = remove(id)
             route.update { $0.deleted(id, isComplete: isComplete) }
         }
         var isComplete = false
@@ -153,7 +153,6 @@ struct Worker {
         // that tracks faster than this deletes doesn't keep it busy without end.
         var more = 1_000
         do throws(SluiceError) {
-            // mutant: delete-one-batch
             while bytes > 0 || more > 0, let batch = try route.store.nextBatch(BatchSize(events: 500, bytes: 262_144)) {
                 if bytes <= 0 { more -= 1 }
                 bytes -= batch.events.reduce(0) { $0 + $1.bytes.count }
