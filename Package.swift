@@ -27,7 +27,7 @@ let libraries: [Target] = [
 let internals: [Target] = [
     .target(name: "SluiceLibC"),
     .target(name: "SluiceSystem", dependencies: ["SluiceEvents", "SluiceLibC"]),
-    .target(name: "SluiceDelivery", dependencies: ["SluiceEvents", "SluiceSystem"]),
+    .target(name: "SluiceDelivery", dependencies: ["SluiceEvents", "SluiceSystem", "SluiceLibC"]),
     .target(name: "SluicePlanModel", dependencies: ["SluiceEvents"]),
     .target(name: "CSluiceJSONL"),
     .target(name: "CSluiceCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),

@@ -142,6 +142,38 @@ import Testing
         #expect(bench.next().map(Bench.names) == ["c"])
     }
 
+    @Test("A probe has at most twice as many events as were accepted")
+    func probesGrow() {
+        var bench = Bench([["a", "b", "c", "d"], ["e"], (0..<20).map { "\($0)" }])
+        bench.send(Self.accepted)
+        #expect(bench.send(RuleWorld.verdicts(503)) == ["e"])
+        #expect(bench.next()?.places.count == 8)
+    }
+
+    @Test("A network that comes and goes ends few pauses until an acceptance")
+    func networks() {
+        var bench = Bench([["a"], ["b"], ["c"]])
+        for _ in 0..<2 {
+            for number in 0..<6 {
+                bench.send(RuleWorld.verdicts(503))
+                bench.rule.endWaits(byNetwork: true)
+                #expect((bench.pause == 0) == (number < 3), "\(number)")
+            }
+            bench.now += .seconds(1_000)
+            bench.send(Self.accepted)
+            bench.store.append(["d"])
+            bench.now += .seconds(1_000)
+        }
+    }
+
+    @Test("A search among many bad events of one batch pauses little", arguments: [403, 500])
+    func newsIsCheap(status: Int) {
+        let world = RuleWorld(600, bad: 0..<100, status, seed: 0)
+        world.run(until: .seconds(3_600), isDone: { $0.missing == 0 })
+        #expect(world.fault == nil && world.goodDead == 0)
+        #expect(world.lastGood < .seconds(600), "\(world.lastGood)")
+    }
+
     @Test("A time that the receiver names is kept, with a pause on top and an hour at most")
     func retryAfter() {
         for (after, kept) in [(60.0, 60.0), (1e6, 3_600)] {
