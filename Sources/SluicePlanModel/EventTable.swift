@@ -1,7 +1,7 @@
 /// Finds the events of a plan by name.
 ///
-/// A dictionary takes 400 instructions to hash a name, a third of the check of an event. A dictionary's hash resists names that
-/// an attacker chooses to collide. The names in a plan need no such protection.
+/// A dictionary's hash is slower, because it resists names that an attacker chooses to collide. The names in a plan need no such
+/// protection.
 struct EventTable: Sendable {
     /// Events by the hash of the bytes of their names. The number of slots is a power of two, and at most half of them are
     /// taken.

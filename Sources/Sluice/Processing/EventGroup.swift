@@ -64,7 +64,7 @@ final class EventGroup: @unchecked Sendable {
             var full = Lines(route: routes[index].route)
             swap(&full, &routes[index])
             full.route?.append(contentsOf: full.all)
-            // A new buffer of this size would cost more than a tenth of an event.
+            // Keeps the buffer, because a new one of this size would take long.
             guard routes[index].ends.isEmpty else { continue }
             full.bytes.removeAll(keepingCapacity: true)
             full.ends.removeAll(keepingCapacity: true)

@@ -74,7 +74,7 @@ final class EventPath: Sendable {
     }
 
     /// Counts an event that enters a chain, and gives it the time and an id, unless it has one.
-    // Inlined: as a call it costs 1.2 % of `track`.
+    // Inlined, because each event enters a chain.
     @inline(__always)
     func enter(_ chain: Int, id: EventID?) -> Entry {
         let time = environment.time.wallTime()

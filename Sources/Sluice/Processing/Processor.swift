@@ -165,7 +165,7 @@ public struct Disposition: Sendable, Hashable {
 
     @usableFromInline package let kind: Kind
 
-    // Inlinable, because each stage of each event makes one: 2 % of `track`.
+    // Inlinable, because each stage of each event makes one.
     @inlinable package init(kind: Kind) {
         self.kind = kind
     }

@@ -121,8 +121,7 @@ extension EventID: CustomStringConvertible, LosslessStringConvertible {
 
 /// Returns the eight digits of a number in lower case, the first in the highest byte.
 package func hexadecimalDigits(_ value: UInt32) -> UInt64 {
-    // All digits together: one by one, they take 880 instructions more for an event (8 % of the row `track`).
-    // Spread the half bytes, one to each byte.
+    // All digits together, because each event writes an id. Spread the half bytes, one to each byte.
     var digits = UInt64(value)
     digits = (digits | digits << 16) & 0x0000_FFFF_0000_FFFF
     digits = (digits | digits << 8) & 0x00FF_00FF_00FF_00FF

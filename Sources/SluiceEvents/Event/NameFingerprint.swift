@@ -34,7 +34,7 @@ struct NameFingerprint {
         return (1 << (first & 0x40 == 0 ? UInt64(hash) & 7 : 8 + (UInt64(hash) &* 56) >> 8), hash)
     }
 
-    /// Checks eight bytes together. One by one, they take 400 instructions more for an event (13 % of the row `properties`).
+    /// Checks eight bytes together, because each name of each event is checked.
     @inline(__always)
     private static func isASCII(_ utf8: UnsafeBufferPointer<UInt8>) -> Bool {
         let bytes = UnsafeRawBufferPointer(utf8)

@@ -56,8 +56,8 @@ public struct PropertyLiteral: ExpressibleByDictionaryLiteral, Sendable {
         self.properties = properties
     }
 
-    /// A pair of the literal. Its parts are read in their places: copies of the tuples take 1,200 instructions for an event (8 %
-    /// of the row `track-variables`). A test checks that the layout is that of the tuple.
+    /// A pair of the literal. Its parts are read in their places, without a copy of the tuple. A test checks that the layout is
+    /// that of the tuple.
     struct Element {
         let name: String
         let value: any PropertyConvertible

@@ -151,7 +151,7 @@ struct PropertyStorage: Sendable {
         if !share(others) { copyDefaults(others) }
     }
 
-    // A function of its own, because sharing is the usual case: in one function both cost `track` 10 more.
+    // A function of its own, because sharing is the usual case and must stay short.
     @inline(never)
     private mutating func copyDefaults(_ others: PropertyStorage) {
         let names = names(toSearchFor: others.count)

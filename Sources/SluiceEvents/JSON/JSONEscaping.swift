@@ -1,7 +1,7 @@
 /// The escapes of a JSON string: for the quote, the backslash and the control characters below U+0020.
 enum JSONEscaping {
-    /// Copies bytes, and finds out whether one of them has to be escaped, in one pass. Byte by byte, that takes 4,700
-    /// instructions more for an event (54 % of the row `encode`).
+    /// Copies bytes, and finds out whether one of them has to be escaped, in one pass. It takes sixteen bytes at a time, because
+    /// all text of an event is copied here.
     ///
     /// - Returns: false if one has to be escaped. The copy is useless then.
     @inline(__always)

@@ -107,8 +107,8 @@ package final class StateGate: KeptState {
 
     /// Adds a plugin that works with a copy of its state, and whose ``keep()`` only takes over the stored value.
     ///
-    /// Below an open gate, it has the value already. It would have a weak reference for nothing, with which each retain and
-    /// release takes 60 instructions more.
+    /// Below an open gate, it has the value already. It would have a weak reference for nothing, which slows down each retain
+    /// and release of the plugin.
     package func addReader(_ new: any KeptState) { if !isOpen { add(new) } }
 
     /// Notes under which names, such as paths of files, a state is kept.

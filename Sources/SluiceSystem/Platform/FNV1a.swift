@@ -18,7 +18,7 @@ package struct FNV1a: Sendable {
 
     /// Adds bytes.
     package mutating func add(_ bytes: some Sequence<UInt8>) {
-        // In memory, since unoptimized code takes 20 times as long for the elements of a generic sequence.
+        // In memory, because unoptimized code is slow with the elements of a generic sequence.
         let isDone: Void? = bytes.withContiguousStorageIfAvailable { bytes in
             for index in 0..<bytes.count { add(UInt64(bytes[index])) }
         }

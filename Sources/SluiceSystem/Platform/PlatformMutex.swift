@@ -23,11 +23,9 @@ import SluiceLibC
 #else
     /// A mutex in one word. If no other thread wants it, locking and unlocking take one atomic instruction each.
     ///
-    /// A pthread mutex takes 60 instructions for both. A waiting thread also can't read whether a pthread mutex is free. It
-    /// must try to lock it, and that takes the cache line away from the thread that holds the mutex.
-    ///
-    /// `Synchronization.Mutex` is as fast with one or two threads. With 16 threads, a use of 0.5 µs takes 16 to 24 µs instead of
-    /// 0.5 to 0.7 µs, and a short one up to 19 µs instead of 0.8 µs: it hands the lock to a sleeping thread.
+    /// A waiting thread can't read whether a pthread mutex is free. It must try to lock it, and that takes the cache line away
+    /// from the thread that holds the mutex. `Synchronization.Mutex` hands the lock to a sleeping thread, so each use waits for a
+    /// thread to wake up if many want the lock. Docs/Decisions/49-lock.md compares them.
     struct PlatformMutex: ~Copyable {
         private static let free: UInt32 = 0
         private static let locked: UInt32 = 1
@@ -74,9 +72,8 @@ import SluiceLibC
         }
 
         /// Spins on the word for 50 µs, then sleeps. A lock is usually held for less time than it takes to wake a thread, for
-        /// example for one `write` or a new file. When waiting threads slept immediately, two threads together were a quarter
-        /// slower than one alone. If another thread is already spinning, this thread sleeps immediately: a second spinning
-        /// thread would only keep another core busy.
+        /// example for one `write` or a new file. If another thread is already spinning, this thread sleeps immediately: a second
+        /// spinning thread would only keep another core busy.
         // No sched_yield: if other processes want the core, a thread that yields can wait milliseconds to get it back.
         @inline(never)
         private borrowing func lockAfterSpinning() {

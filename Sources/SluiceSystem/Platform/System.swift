@@ -48,8 +48,7 @@ func fillWithRandomBytes(_ bytes: UnsafeMutableRawBufferPointer) {
 
 /// The clocks of the operating system.
 package struct SystemTime: TimeSource {
-    // The system's own clocks, because ContinuousClock and SuspendingClock, which read the same ones, need three times as
-    // many instructions.
+    // The system's own clocks, because ContinuousClock and SuspendingClock read the same ones with more work.
     #if canImport(Darwin)
         private static let continuous = CLOCK_MONOTONIC_RAW
         private static let suspending = CLOCK_UPTIME_RAW
