@@ -18,7 +18,7 @@ struct HardwareReader {
         ])
     }
 
-    /// Returns nil also for a placeholder that the manufacturer has left in the firmware's template.
+    /// Also returns nil for a placeholder that the manufacturer has left in the firmware's template.
     private func firmware(_ path: String) -> String? {
         guard let value = system.line(path), !HardwareReader.placeholders.contains(value.lowercased()) else {
             return nil

@@ -162,7 +162,7 @@ extension HTTPFormat {
     /// let format = HTTPFormat.googleAnalytics(measurementID: "G-12345", apiSecret: secret)
     /// ```
     ///
-    /// Google confirms every request, also with a wrong secret or an event that it drops. The events of each person
+    /// Google confirms every request, even with a wrong secret or an event that it drops. The events of each person
     /// need a request of their own, so the format suits devices rather than servers. An event has at most 25
     /// parameters, with letters, digits and `_` in their names, and at most 100 characters in a value.
     public static func googleAnalytics(measurementID: String, apiSecret: String) -> HTTPFormat {

@@ -1,8 +1,8 @@
 // The removal of collected events and state.
 
 extension Pipeline {
-    /// Deletes all waiting events of all routes, also unreadable ones. The ledger counts them as ``DropReason/deleted``. Batches
-    /// in flight are awaited first, and may be delivered. Dead letters stay: see ``discardDeadLetters(route:where:)``.
+    /// Deletes all waiting events of all routes, including unreadable ones. The ledger counts them as ``DropReason/deleted``.
+    /// Batches in flight are awaited first, and may be delivered. Dead letters stay: see ``discardDeadLetters(route:where:)``.
     ///
     /// - Returns: Whether every event that waited before the call is gone. It is false if the pipeline is shut down. It is also
     ///   false, with a diagnostic, if a transport calls this method in its own `send`, or if a store could not read or remove

@@ -31,7 +31,7 @@ public final class Pipeline: EventTracking {
     ///
     /// - Parameters:
     ///   - delivery: The policy of every route that doesn't have its own.
-    ///   - isDeliveryPaused: Whether to begin as after ``pauseDelivery()``, also with events of earlier processes.
+    ///   - isDeliveryPaused: Whether to begin as after ``pauseDelivery()``, even with events of earlier processes.
     ///   - maximumEventBytes: The longest event to store, as a line of JSON: 1 MB by default. Longer ones are dropped.
     ///   - environment: The sources of time and random numbers.
     ///   - onDiagnostic: Called on any thread with messages for your log. Keep it short, and don't call the pipeline
@@ -100,7 +100,7 @@ public final class Pipeline: EventTracking {
     ///     a UUID of version 7 doesn't sort by time.
     ///   - configure: Changes the event before the first processor sees it. You can set its time or its user ids, for
     ///     example for an event from a record of the past.
-    /// - Returns: The event's id, also if the event was dropped.
+    /// - Returns: The event's id, even if the event was dropped.
     @discardableResult
     public func track(
         _ name: consuming String,
@@ -122,7 +122,7 @@ public final class Pipeline: EventTracking {
     /// ```
     ///
     /// Each event passes the processors when it is tracked. When this method returns, all events are as safe as the
-    /// stores promise, also if `body` throws. Until then, a crash can lose them. Sluice keeps at most 256 KiB of lines in
+    /// stores promise, even if `body` throws. Until then, a crash can lose them. Sluice keeps at most 256 KiB of lines in
     /// memory, and stores them earlier if there are more. If the pipeline is shut down before, they are dropped, and counted
     /// when `body` ends.
     ///

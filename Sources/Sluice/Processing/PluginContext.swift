@@ -112,7 +112,7 @@ public final class PluginContext: Sendable {
     ///   - properties: The event's properties. They take precedence over a plugin's properties of the same name.
     ///   - priority: The event's priority. Critical events are sent first and evicted last.
     ///   - configure: Changes the event before the first processor sees it.
-    /// - Returns: Whether at least one route has stored the event. False without a pipeline, also if the event is kept.
+    /// - Returns: Whether at least one route has stored the event. False without a pipeline, even if the event is kept.
     @discardableResult
     public func track(
         _ name: String, _ properties: Properties = [:], priority: Event.Priority = .normal,

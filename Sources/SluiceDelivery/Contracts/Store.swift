@@ -226,7 +226,7 @@ package protocol UnreadDeleting: Store {
 public struct Backlog: Sendable, Hashable {
     /// Waiting events that this process has counted.
     public var events: Int
-    /// Bytes of the waiting events, also of events that have not been counted yet: see ``StoreObserver/unread(_:)``.
+    /// Bytes of the waiting events, including events that have not been counted yet: see ``StoreObserver/unread(_:)``.
     public var bytes: Int
     /// Dead letters of this process and of earlier ones. They are not part of ``events`` and ``bytes``.
     public var deadLetters: Int

@@ -1,6 +1,6 @@
 /// Receives a store's reports about events that it recovered or lost.
 ///
-/// You can call its methods from any thread, also with your store's own lock held. Report each event once.
+/// You can call its methods from any thread, even with your store's own lock held. Report each event once.
 public struct StoreObserver: Sendable {
     /// The name of the route that opens the store. Nil in a test, or in a tool without a pipeline.
     ///

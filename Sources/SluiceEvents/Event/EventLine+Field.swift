@@ -16,7 +16,7 @@ extension EventLine {
     /// ```
     ///
     /// - Parameter user: The distinct id, the anonymous id or the login id of a user.
-    /// - Returns: False also if the bytes aren't a canonical line.
+    /// - Returns: Whether the event has this id. False if the bytes aren't a canonical line.
     public func belongs(to user: String) -> Bool {
         var isFound = false
         do throws(SluiceError) {

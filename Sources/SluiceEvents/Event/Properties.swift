@@ -154,8 +154,8 @@ public struct Properties: Sendable {
         try storage.removeAll { try shouldRemove(Property($0.0, $0.1)) }
     }
 
-    /// Returns the list with those properties replaced for which `replacement` returns one; nil if it returns none. If names
-    /// become equal, the last value stays.
+    /// Returns the list with each property replaced for which `replacement` returns another one; nil if it returns none. If
+    /// names become equal, the last value stays.
     ///
     /// - Complexity: O(count), where setting one property after the other is O(count²).
     package func replacing(_ replacement: (Property) -> Property?) -> Properties? {

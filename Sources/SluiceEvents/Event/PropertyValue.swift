@@ -49,7 +49,7 @@ extension PropertyValue {
         if case .int(let int) = self { Int(exactly: int) } else { nil }
     }
 
-    /// The number, also if it is an integer; nil for any other value. Integers beyond 53 bits are rounded.
+    /// The number, even if it is an integer; nil for any other value. Integers beyond 53 bits are rounded.
     public var double: Double? {
         switch self {
         case .double(let double): double

@@ -140,7 +140,7 @@ package final class StateGate: KeptState {
         for state in states { state.keep() }
     }
 
-    /// Removes all states, also if one of them fails.
+    /// Removes all states, even if one of them fails.
     package func remove(forgetting: Bool) throws(SluiceError) -> Int {
         var count = 0
         var failure: SluiceError?
