@@ -99,10 +99,18 @@ extension Timestamp: LosslessStringConvertible {
             digits[13] == UInt8(ascii: ":"), digits[16] == UInt8(ascii: ":"), digits[19] == UInt8(ascii: "."),
             let year = number(0, 4), let month = number(5, 2), let day = number(8, 2),
             let hour = number(11, 2), let minute = number(14, 2), let second = number(17, 2),
-            let millisecond = number(20, 3), hour < 24, minute < 60, second < 60,
+            let millisecond = number(20, 3),
+            let seconds = Timestamp(year: year, month: month, day: day, hour: hour, minute: minute, second: second)
+        else { return nil }
+        milliseconds = seconds.milliseconds + millisecond
+    }
+
+    /// A time of UTC. Returns nil if the date or the time of day doesn't exist; leap seconds don't.
+    package init?(year: Int64, month: Int64, day: Int64, hour: Int64, minute: Int64, second: Int64) {
+        guard (0..<24).contains(hour), (0..<60).contains(minute), (0..<60).contains(second),
             let days = CivilDate(year: year, month: month, day: day).daysSince1970
         else { return nil }
-        milliseconds = ((days * 24 + hour) * 60 + minute) * 60_000 + second * 1_000 + millisecond
+        milliseconds = ((days * 24 + hour) * 60 + minute) * 60_000 + second * 1_000
     }
 }
 

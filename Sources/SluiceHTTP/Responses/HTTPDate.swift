@@ -29,21 +29,17 @@ extension Timestamp {
             let minute = Timestamp.number(parts[1], 2...2), let second = Timestamp.number(parts[2], 2...2),
             second <= 60, let year = Timestamp.year(year)
         else { return nil }
-        func pad(_ number: Int, _ width: Int) -> String {
-            let digits = String(number)
-            return String(repeating: "0", count: max(0, width - digits.count)) + digits
-        }
         // HTTP allows leap seconds, but timestamps don't. The second before is used.
-        let date = "\(pad(year, 4))-\(pad(month + 1, 2))-\(pad(day, 2))"
-        self.init("\(date)T\(pad(hour, 2)):\(pad(minute, 2)):\(pad(min(second, 59), 2)).000Z")
+        self.init(
+            year: year, month: Int64(month) + 1, day: day, hour: hour, minute: minute, second: min(second, 59))
     }
 
-    private static func number(_ text: Substring, _ width: ClosedRange<Int>) -> Int? {
-        width.contains(text.utf8.count) && String(text).isDigits ? Int(text) : nil
+    private static func number(_ text: Substring, _ width: ClosedRange<Int>) -> Int64? {
+        width.contains(text.utf8.count) && String(text).isDigits ? Int64(text) : nil
     }
 
     /// Years of two digits, which have been obsolete since 1995, are in 1970…2069.
-    private static func year(_ text: Substring) -> Int? {
+    private static func year(_ text: Substring) -> Int64? {
         if let year = number(text, 4...4) { return year }
         return number(text, 2...2).map { $0 < 70 ? 2_000 + $0 : 1_900 + $0 }
     }
