@@ -166,14 +166,6 @@ import Testing
         }
     }
 
-    @Test("A search among many bad events of one batch pauses little", arguments: [403, 500])
-    func newsIsCheap(status: Int) {
-        let world = RuleWorld(600, bad: 0..<100, status, seed: 0)
-        world.run(until: .seconds(3_600), isDone: { $0.missing == 0 })
-        #expect(world.fault == nil && world.goodDead == 0)
-        #expect(world.lastGood < .seconds(600), "\(world.lastGood)")
-    }
-
     @Test("A time that the receiver names is kept, with a pause on top and an hour at most")
     func retryAfter() {
         for (after, kept) in [(60.0, 60.0), (1e6, 3_600)] {
