@@ -101,8 +101,7 @@ struct Batches {
         repeat {
             while let claim = stored.directories.claimAnother(room: room(appenders, stored)) {
                 stored.take([claim])
-                stored.index.markImplausibleAges(
-                    at: stored.directories.clock.now, maximumAge: stored.configuration.maximumAge)
+                stored.markImplausibleAges()
                 appenders.evict(downTo: stored.configuration.capacity, for: .critical, &stored)
                 if stored.index.events.unreadBytes > 0 { return true }
             }
