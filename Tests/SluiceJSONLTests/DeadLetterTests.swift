@@ -547,7 +547,8 @@ struct DeadLetterTests {
             buffer.append(try StoredLine(Array(text.utf8)[...], nil))
             let file = try OpenFile("\(directory.path)/line", [.write, .create], in: SystemFileSystem())
             try file.truncate(to: 0)
-            try buffer.write(to: file)
+            var written = 0
+            try buffer.write(to: file, &written)
             return try directory.read("line")
         }
         try directory.write(try line(1) + line(2) + line(1), to: name)
