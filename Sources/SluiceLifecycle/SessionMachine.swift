@@ -1,21 +1,40 @@
 import Sluice
 
-/// Decides when sessions begin and end. This is a pure value: each method gets the time of the continuous clock.
+/// Decides when sessions begin and end. This is a pure value: each method gets the current time.
 struct SessionMachine {
+    /// A time by two clocks. The continuous clock measures sessions, and the wall clock dates them.
+    struct Moment: Equatable {
+        var continuous: Duration
+        var wall: Timestamp
+
+        /// The same time, or `limit` if that is earlier.
+        func limited(to limit: Duration) -> Moment {
+            guard continuous > limit else { return self }
+            return Moment(continuous: limit, wall: wallTime(at: limit))
+        }
+
+        /// The time that this wall clock shows or has shown at a time of the continuous clock.
+        func wallTime(at other: Duration) -> Timestamp {
+            let (seconds, attoseconds) = (continuous - other).components
+            return Timestamp(milliseconds: wall.milliseconds - seconds * 1_000 - attoseconds / 1_000_000_000_000_000)
+        }
+    }
+
     struct Session: Equatable {
         var id: String
         var index: Int64
-        var start: Duration
+        let start: Moment
         /// The last known time of the session.
-        var last: Duration
+        var last: Moment
 
         var properties: Properties { ["$session_id": .string(id), "$session_index": .int(index)] }
 
         /// Milliseconds.
-        var duration: Double { (last - start).inMilliseconds }
+        var duration: Double { (last.continuous - start.continuous).inMilliseconds }
 
-        mutating func lasts(until now: Duration) {
-            last = max(last, now)
+        /// How far the wall clock was set forth or back since the start, in milliseconds.
+        func clockChange(at now: Moment) -> Int64 {
+            abs(now.wallTime(at: start.continuous).milliseconds - start.wall.milliseconds)
         }
     }
 
@@ -29,7 +48,7 @@ struct SessionMachine {
     private let mode: Sessions.Mode
     /// Nil for sessions that the host begins and ends.
     private let maximumLength: Duration?
-    private let makeID: @Sendable () -> String
+    private let makeID: @Sendable (Timestamp) -> String
     private(set) var lastIndex: Int64 = 0
     /// The open session of an earlier launch that crashed; its last events may still come.
     private(set) var recovered: SessionRecord?
@@ -54,7 +73,7 @@ struct SessionMachine {
     /// The user has changed in a session, so the next event begins another one, also a manual one.
     private var isRenewing = false
 
-    init(_ mode: Sessions.Mode, maximumLength: Duration, makeID: @escaping @Sendable () -> String) {
+    init(_ mode: Sessions.Mode, maximumLength: Duration, makeID: @escaping @Sendable (Timestamp) -> String) {
         self.mode = mode
         self.maximumLength = mode == .manual ? nil : maximumLength
         self.makeID = makeID
@@ -91,19 +110,19 @@ struct SessionMachine {
         isRecoveredPending = false
     }
 
-    /// Call this before an event is marked.
-    mutating func event(at now: Duration) -> [Output] {
-        let outputs = renewIfNeeded(at: now)
-        lastEvent = now
+    /// Call this before an event of this time is marked.
+    mutating func event(of time: Timestamp, at now: Moment) -> [Output] {
+        let outputs = isDue(at: now) ? start(at: now, firstEvent: time) : recoverUnfinished()
+        lastEvent = now.continuous
         lasts(until: now)
         return outputs
     }
 
-    mutating func receive(_ signal: Signal, at now: Duration) -> [Output] {
+    mutating func receive(_ signal: Signal, at now: Moment) -> [Output] {
         switch signal.kind {
         case .launched(let launch):
             isPassive = launch.isPassive
-            if isPassive { backgroundSince = now }
+            if isPassive { backgroundSince = now.continuous }
             return launch == .prewarmed ? [] : renewIfNeeded(at: now)
         case .didBecomeActive:
             isPassive = false
@@ -113,7 +132,7 @@ struct SessionMachine {
             return outputs
         case .didEnterBackground:
             beat(at: now)
-            backgroundSince = backgroundSince ?? now
+            backgroundSince = backgroundSince ?? now.continuous
             return []
         case .willTerminate, .userWillChange:
             // The last events of other plugins still have the session, and begin no other one.
@@ -127,24 +146,27 @@ struct SessionMachine {
     }
 
     /// Records that the app is running. That doesn't extend a session with an idle limit.
-    mutating func beat(at now: Duration) {
+    mutating func beat(at now: Moment) {
         if case .idle = mode { return }
         if backgroundSince == nil { lasts(until: now) }
     }
 
-    mutating func start(at now: Duration) -> [Output] {
+    /// Begins a session, for an event of a time that was tracked a little earlier, or now.
+    mutating func start(at now: Moment, firstEvent: Timestamp? = nil) -> [Output] {
         let outputs = recoverUnfinished() + end()
         lastIndex += 1
-        let session = Session(id: makeID(), index: lastIndex, start: now, last: now)
+        // Backends read the start from the id, and refuse an event before it.
+        let id = makeID(min(now.wall, firstEvent ?? now.wall))
+        let session = Session(id: id, index: lastIndex, start: now, last: now)
         current = session
         properties = session.properties
         (isOver, isTerminated, isRenewing) = (false, false, false)
-        lastEvent = now
+        lastEvent = now.continuous
         return outputs + [.started(session)]
     }
 
     /// Ends the session for later events too.
-    mutating func endManually(at now: Duration) -> [Output] {
+    mutating func endManually(at now: Moment) -> [Output] {
         lasts(until: now)
         let outputs = end()
         forget()
@@ -164,9 +186,10 @@ struct SessionMachine {
         return [.ended(current)]
     }
 
-    private mutating func lasts(until now: Duration) {
-        guard !isOver, let start = current?.start else { return }
-        current?.lasts(until: maximumLength.map { min(now, start + $0) } ?? now)
+    private mutating func lasts(until now: Moment) {
+        guard !isOver, let session = current, !hasJumped(since: session, at: now) else { return }
+        let end = maximumLength.map { now.limited(to: session.start.continuous + $0) } ?? now
+        if end.continuous >= session.last.continuous { current?.last = end }
     }
 
     private mutating func recoverUnfinished() -> [Output] {
@@ -175,23 +198,33 @@ struct SessionMachine {
         return [.recovered(recovered)]
     }
 
-    private mutating func renewIfNeeded(at now: Duration) -> [Output] {
+    private mutating func renewIfNeeded(at now: Moment) -> [Output] {
         isDue(at: now) ? start(at: now) : recoverUnfinished()
     }
 
     /// Whether an event at this time begins a session.
-    func isDue(at now: Duration) -> Bool {
+    func isDue(at now: Moment) -> Bool {
         if isTerminated || isUserLeaving { return false }
         guard let current else { return mode != .manual || isRenewing }
-        if let maximumLength, now - current.start >= maximumLength { return true }
+        if let maximumLength, now.continuous - current.start.continuous >= maximumLength { return true }
+        if hasJumped(since: current, at: now) { return true }
         switch mode {
         case .automatic(let limit):
             guard let backgroundSince else { return false }
-            return now - backgroundSince >= limit && now - lastEvent >= limit
+            return now.continuous - backgroundSince >= limit && now.continuous - lastEvent >= limit
         case .idle(let limit):
-            return now - current.last >= limit
+            return now.continuous - current.last.continuous >= limit
         case .manual:
             return false
+        }
+    }
+
+    /// Whether the wall clock was set forth or back by more than the limit of a session. The times of later events have
+    /// nothing to do with the time in the session's id.
+    private func hasJumped(since session: Session, at now: Moment) -> Bool {
+        switch mode {
+        case .automatic(let limit), .idle(let limit): Double(session.clockChange(at: now)) > limit.inMilliseconds
+        case .manual: false
         }
     }
 }
@@ -207,12 +240,12 @@ struct SessionRecord: Sendable, Equatable {
     /// Whether the app was launched passively, and never opened.
     var isPassive: Bool
 
-    init(_ session: SessionMachine.Session, lastTime: Timestamp, isPassive: Bool = false) {
+    init(_ session: SessionMachine.Session, isPassive: Bool = false) {
         self.isPassive = isPassive
         id = session.id
         index = session.index
         duration = session.duration
-        self.lastTime = lastTime
+        lastTime = session.last.wall
     }
 
     init?(_ object: Properties) {

@@ -14,9 +14,10 @@ public import Sluice
 /// | `$SessionEnd` | it has ended, or the pipeline or the process ends | `$session_id`, `$session_index`, `$event_duration` |
 /// | `$SessionEnd` | after a crash, at the next launch | the same, and `$recovered` |
 ///
-/// Every event gets `$session_id`, a UUID (version 7) with the time of the session's start, and `$session_index`, which
-/// counts the sessions of the installation, or without a persistence the sessions of the process. An event with a
-/// `$session_id` of its own keeps it, and doesn't extend a session. Each launch begins a new session.
+/// Every event gets `$session_id` and `$session_index`. The id is a UUID (version 7) with the time of the session's start, or
+/// of its first event if that was tracked a little earlier. The index counts the sessions of the installation, or without a
+/// persistence the sessions of the process. An event with a `$session_id` of its own keeps it, and doesn't extend a session.
+/// Each launch begins a new session.
 ///
 /// An event with a time of its own, such as one from a record of the past, belongs to the session if its time lies within
 /// it. Otherwise it has no session, and neither begins nor extends one, also if its id has that time. Events after the
@@ -38,6 +39,11 @@ public import Sluice
 ///
 /// A session that has reached its maximum length ends at the next event, and another one begins before that event. So a
 /// screen that is never switched off doesn't have one session for months. Manual sessions have no maximum length.
+///
+/// The continuous clock measures sessions, so a change of the wall clock makes none longer or shorter. If the wall clock was
+/// set forth or back by more than the limit of the mode, the session ends, with the time that the clock showed before, and
+/// the next event begins another one: the time in the old id has nothing to do with the times of later events. Manual
+/// sessions go on, because only your calls end them.
 ///
 /// List it first, or below a `Consent` that doesn't hold events. If an event begins a session, `$SessionStart` is
 /// inserted before it, passes the stages below this one only, and gets the user's ids from the event.
@@ -117,9 +123,14 @@ public final class Sessions: Processor {
                 beginning: context.time.wallTime().milliseconds))
     }
 
-    private static func newID(_ context: PluginContext) -> @Sendable () -> String {
+    private static func newID(_ context: PluginContext) -> @Sendable (Timestamp) -> String {
         // With the time of its start, which Amplitude and PostHog read from it.
-        { EventID.timed(context.time.wallTime(), context.random).description }
+        { EventID.timed($0, context.random).description }
+    }
+
+    private var now: SessionMachine.Moment {
+        let time = context.time
+        return SessionMachine.Moment(continuous: time.continuousTime(), wall: time.wallTime())
     }
 
     /// The id of the current session; nil before the first one.
@@ -138,7 +149,7 @@ public final class Sessions: Processor {
     public func start() {
         // Also before the pipeline is built: the session needs the right index.
         adopt()
-        let now = context.time.continuousTime()
+        let now = now
         track(state.withLock { $0.machine.start(at: now) })
         save()
     }
@@ -150,7 +161,7 @@ public final class Sessions: Processor {
     /// pipeline.track("Rebooted")     // has no $session_id
     /// ```
     public func end() {
-        let now = context.time.continuousTime()
+        let now = now
         track(state.withLock { $0.machine.endManually(at: now) })
         save()
     }
@@ -192,7 +203,7 @@ public final class Sessions: Processor {
 
     /// Adds the session to the event, and begins one if necessary.
     public func process(_ event: inout Event) -> Disposition {
-        let now = context.time.continuousTime()
+        let now = now
         adopt()
         let outputs: [SessionMachine.Output] = state.withLock { state in
             guard event.properties["$session_id"] == nil else { return [] }
@@ -201,7 +212,7 @@ public final class Sessions: Processor {
                 return []
             }
             guard isInSession(event, state, at: now) else { return [] }
-            let outputs = state.machine.event(at: now)
+            let outputs = state.machine.event(of: event.time, at: now)
             if !state.machine.properties.isEmpty { event.properties.addDefaults(state.machine.properties) }
             return outputs
         }
@@ -213,14 +224,14 @@ public final class Sessions: Processor {
     }
 
     /// Whether an event belongs to the current session, or to the next one if it begins now.
-    private func isInSession(_ event: borrowing Event, _ state: State, at now: Duration) -> Bool {
-        let (time, wall) = (event.time.milliseconds, context.time.wallTime().milliseconds)
+    private func isInSession(_ event: borrowing Event, _ state: State, at now: SessionMachine.Moment) -> Bool {
+        let (time, wall) = (event.time.milliseconds, now.wall.milliseconds)
         guard time <= wall + Sessions.tolerance else { return false }
         // Most events happen now.
         if time >= wall - Sessions.tolerance { return true }
         if let beginning = state.beginning, time >= beginning - Sessions.tolerance { return true }
         guard let session = state.machine.current, !state.machine.isDue(at: now) else { return false }
-        return time >= wallTime(at: session.start).milliseconds - Sessions.tolerance
+        return time >= now.wallTime(at: session.start.continuous).milliseconds - Sessions.tolerance
     }
 
     /// Ends or begins sessions.
@@ -229,7 +240,7 @@ public final class Sessions: Processor {
         if signal == .willTerminate { return state.withLock { $0.machine.forget() } }
         if signal == .userWillChange { return state.withLock { $0.machine.renew() } }
         adopt()
-        let now = context.time.continuousTime()
+        let now = now
         state.withLock { state in
             let outputs = state.machine.receive(signal, at: now)
             state.pending += outputs
@@ -242,7 +253,7 @@ public final class Sessions: Processor {
 
     /// Tracks the beginning and the end of sessions that a signal causes.
     public func emit(for signal: Signal) {
-        let now = context.time.continuousTime()
+        let now = now
         let outputs = state.withLock { state in
             defer { state.pending = [] }
             let isEnd = signal == .willTerminate || signal == .userWillChange
@@ -269,10 +280,11 @@ public final class Sessions: Processor {
         for output in outputs {
             switch output {
             case .started(let session):
-                track("$SessionStart", session.properties, at: nil, before: event)
+                let time = event.map { min($0.time, session.start.wall) }
+                track("$SessionStart", session.properties, at: time, before: event)
                 startHeartbeat()
             case .ended(let session):
-                let record = SessionRecord(session, lastTime: wallTime(at: session.last))
+                let record = SessionRecord(session)
                 track("$SessionEnd", record.ending, at: record.lastTime, before: event)
             case .recovered(let record):
                 var properties = record.ending
@@ -294,14 +306,6 @@ public final class Sessions: Processor {
         }
     }
 
-    /// The time that the wall clock would have shown at an earlier moment, by its time now.
-    private func wallTime(at moment: Duration) -> Timestamp {
-        let time = context.time
-        let (seconds, attoseconds) = (time.continuousTime() - moment).components
-        let passed = seconds * 1_000 + attoseconds / 1_000_000_000_000_000
-        return Timestamp(milliseconds: time.wallTime().milliseconds - passed)
-    }
-
     // MARK: Across launches
 
     private func startHeartbeat() {
@@ -309,7 +313,8 @@ public final class Sessions: Processor {
         let time = context.time
         heartbeat.start(time) { [weak self] in
             guard let self else { return }
-            self.state.withLock { $0.machine.beat(at: time.continuousTime()) }
+            let now = self.now
+            self.state.withLock { $0.machine.beat(at: now) }
             self.save()
         }
     }
@@ -325,11 +330,7 @@ public final class Sessions: Processor {
         var record = machine.isRecoveredPending ? machine.recovered : nil
         // After a grant, the end of an earlier session can still be due. It comes first, because its events were tracked.
         if record == nil, let open = machine.open {
-            record = SessionRecord(open, lastTime: wallTime(at: open.last), isPassive: machine.isPassive)
-        }
-        // An unchanged session keeps its time, although the clocks may differ by a millisecond.
-        if let old = facts.session, old.id == record?.id, old.duration == record?.duration {
-            record?.lastTime = old.lastTime
+            record = SessionRecord(open, isPassive: machine.isPassive)
         }
         facts.lastIndex = machine.lastIndex
         facts.session = record
@@ -348,7 +349,7 @@ public final class Sessions: Processor {
     /// Ends the session, and returns when the facts for the next launch are stored.
     public func finish() async {
         heartbeat.stop()
-        let now = context.time.continuousTime()
+        let now = now
         track(state.withLock { $0.machine.receive(.willTerminate, at: now) })
         save()
         await kept.finish()

@@ -69,13 +69,16 @@ import Testing
 }
 
 extension TestPipeline {
-    /// Each event with the index of its session; durations of ends in seconds.
-    func story() async -> [String] {
-        await events().map { event in
-            var text = event.name
-            if case .int(let index) = event.properties["$session_index"] { text += " \(index)" }
-            if case .double(let duration) = event.properties["$event_duration"] { text += " \(duration / 1_000)s" }
-            return text
-        }
+    /// The stories of all events.
+    func story() async -> [String] { await events().map(\.story) }
+}
+
+extension Event {
+    /// Its name with the index of its session; durations of ends in seconds.
+    var story: String {
+        var text = name
+        if case .int(let index) = properties["$session_index"] { text += " \(index)" }
+        if case .double(let duration) = properties["$event_duration"] { text += " \(duration / 1_000)s" }
+        return text
     }
 }

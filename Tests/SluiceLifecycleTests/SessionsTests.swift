@@ -361,13 +361,113 @@ import Testing
         #expect(await test.story() == ["Imported"])
     }
 
-    @Test("after the wall clock was set back or forth, events keep their session", arguments: [-86_400, 86_400])
-    func clockChangeKeepsSession(seconds: Int) async throws {
+    // MARK: Changes of the wall clock
+
+    /// A mode, a change of the wall clock in the middle of a session in milliseconds, and whether it ends the session.
+    static let clockChanges: [(mode: Sessions.Mode, change: Int64, ends: Bool)] = [
+        (.automatic, 0, false), (.automatic, 19_000, false), (.automatic, -19_000, false), (.automatic, 20_001, true),
+        (.automatic, -20_001, true), (.automatic, 86_400_000, true), (.automatic, -86_400_000, true),
+        (.automatic, -1_767_225_600_000, true), (.automatic(.seconds(3_600)), 3_599_000, false),
+        (.automatic(.seconds(3_600)), -3_601_000, true), (.idle(.seconds(1_800)), 1_799_000, false),
+        (.idle(.seconds(1_800)), 1_801_000, true), (.idle(.seconds(1_800)), -172_800_000, true),
+        (.idle(.seconds(Int64.max)), 1_000_000_000_000, false), (.idle(.seconds(1)), -1_001, true),
+    ]
+
+    private func changeClock(by milliseconds: Int64) {
+        time.setWallTime(Timestamp(milliseconds: time.wallTime().milliseconds + milliseconds))
+    }
+
+    @Test("a change of the wall clock beyond the limit ends the session, with its times", arguments: clockChanges)
+    func clockChangeEndsSession(row: (mode: Sessions.Mode, change: Int64, ends: Bool)) async throws {
+        let start = time.wallTime().milliseconds
+        let (_, test) = try await launch(row.mode)
+        test.pipeline.track("A")
+        pass(0.5)
+        test.pipeline.track("B")
+        pass(0.25)
+        changeClock(by: row.change)
+        test.pipeline.track("C")
+        pass(0.25)
+        test.pipeline.track("D")
+        let events = await test.events()
+        let story = ["$SessionStart 1", "A 1", "B 1"]
+        #expect(
+            events.map(\.story) == story
+                + (row.ends ? ["$SessionEnd 1 0.5s", "$SessionStart 2", "C 2", "D 2"] : ["C 1", "D 1"]))
+        if let end = events.first(where: { $0.name == "$SessionEnd" }) {
+            #expect(end.time.milliseconds == start + 500)
+        }
+        guard row.ends else { return }
+        // The id of each session has a time at or before its events, and near them.
+        for event in events {
+            let id = try #require(event.properties["$session_id"]?.string.flatMap { EventID($0)?.time })
+            #expect((0...1_000).contains(event.time.milliseconds - id.milliseconds), "\(event.story)")
+        }
+    }
+
+    @Test("only the host's calls end a manual session", arguments: [86_400_000, -86_400_000, 20_001] as [Int64])
+    func clockChangeKeepsManualSession(change: Int64) async throws {
+        let (sessions, test) = try await launch(.manual)
+        sessions.start()
+        test.pipeline.track("A")
+        pass(10)
+        changeClock(by: change)
+        test.pipeline.track("B")
+        let now = time.wallTime()
+        sessions.end()
+        let events = await test.events()
+        #expect(events.map(\.story) == ["$SessionStart 1", "A 1", "B 1", "$SessionEnd 1 10.0s"])
+        #expect(events.last?.time == now)
+    }
+
+    @Test("a change of the wall clock is noticed by signals too", arguments: [86_400_000, -86_400_000] as [Int64])
+    func signalNoticesClockChange(change: Int64) async throws {
+        let start = time.wallTime().milliseconds
+        let (_, test) = try await launch()
+        test.pipeline.signal(.didBecomeActive)
+        pass(30)
+        test.pipeline.track("A")
+        changeClock(by: change)
+        pass(5)
+        test.pipeline.signal(.didEnterBackground)
+        pass(5)
+        test.pipeline.signal(.didBecomeActive)
+        let events = await test.events()
+        #expect(events.map(\.story) == ["$SessionStart 1", "A 1", "$SessionEnd 1 30.0s", "$SessionStart 2"])
+        #expect(events[2].time.milliseconds == start + 30_000)
+        #expect(events[3].time.milliseconds == start + 40_000 + change)
+    }
+
+    @Test("after a crash, the end of the session has the time that the clock showed in it")
+    func recoveredEndHasTimeOfItsClock() async throws {
+        let start = time.wallTime().milliseconds
         let (_, test) = try await launch()
         test.pipeline.track("A")
-        time.setWallTime(Timestamp(milliseconds: time.wallTime().milliseconds + Int64(seconds) * 1_000))
+        await time.waitForSleeper(within: .seconds(15)...(.seconds(15)))
+        pass(10)
         test.pipeline.track("B")
-        #expect(await test.story() == ["$SessionStart 1", "A 1", "B 1"])
+        changeClock(by: 86_400_000)
+        pass(5)
+        // When it sleeps again, it has noted.
+        await time.waitForSleeper(within: .seconds(30)...(.seconds(30)))
+        let (_, next) = try await launch()
+        next.pipeline.track("C")
+        let end = try #require(await next.events().first)
+        #expect(end.story == "$SessionEnd 1 10.0s")
+        #expect(end.time.milliseconds == start + 10_000)
+        _ = test
+    }
+
+    @Test(
+        "a session that an event of an earlier moment begins has that event's time in its id",
+        arguments: [0, 1, 999] as [Int64])
+    func idHasTimeOfFirstEvent(earlier: Int64) async throws {
+        let (_, test) = try await launch()
+        let first = Timestamp(milliseconds: time.wallTime().milliseconds - earlier)
+        test.pipeline.track("A") { $0.time = first }
+        let events = await test.events()
+        #expect(events.map(\.time) == [first, first])
+        #expect(events[0].properties["$session_id"]?.string.flatMap { EventID($0)?.time } == first)
     }
 
     @Test("a damaged file is kept aside and reported")
