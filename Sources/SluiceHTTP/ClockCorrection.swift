@@ -73,12 +73,25 @@ final class ClockCorrection: Sendable {
             let time = Timestamp(milliseconds: event.time.milliseconds &+ skew)
             guard event.properties[mark] == nil, Timestamp.writable.contains(time) else { return line }
             event.time = time
+            event.moveSession(by: skew)
             event.properties[mark] = .int(skew)
             return try EventLine(event)
         } catch {
             // The format reports lines that can't be read.
             return line
         }
+    }
+}
+
+extension Event {
+    /// Moves the start of the session, which formats and backends read from its id, so that it doesn't come after its events.
+    ///
+    /// `Sessions` sets the index with its ids. A host's own id, such as one from a browser, has a time of another clock.
+    fileprivate mutating func moveSession(by skew: Int64) {
+        guard properties["$session_index"] != nil, let text = properties["$session_id"]?.string,
+            let id = EventID(text), let start = id.time
+        else { return }
+        properties["$session_id"] = .string(id.with(Timestamp(milliseconds: start.milliseconds + skew)).description)
     }
 }
 

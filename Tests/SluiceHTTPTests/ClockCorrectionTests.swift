@@ -44,12 +44,15 @@ struct ClockCorrectionTests {
         let server: TimeServer
         let transport: HTTPTransport
 
-        init(persistedIn persistence: Persistence = .memory, _ make: (VirtualTime) -> TimeServer) throws {
+        init(
+            _ format: HTTPFormat = .ndjson, persistedIn persistence: Persistence = .memory,
+            _ make: (VirtualTime) -> TimeServer
+        ) throws {
             time = VirtualTime()
             server = make(time)
             transport = HTTPTransport(
-                to: "https://h", format: .ndjson,
-                configuration: .init(client: server, clockCorrection: .learned(keptIn: persistence)))
+                to: "https://h", format: format,
+                configuration: .init(gzip: false, client: server, clockCorrection: .learned(keptIn: persistence)))
             try transport.open(in: .virtual(time))
         }
 
@@ -176,6 +179,72 @@ struct ClockCorrectionTests {
         #expect(try await bench.sent(sent) == sent)
         let foreign = bench.event(["$time_correction": 0])
         #expect(try await bench.sent(foreign) == foreign)
+    }
+
+    /// The `$session_id` of an event, the other properties that belong to it, and whether it is one of `Sessions`.
+    static let sessions: [(id: PropertyValue, index: PropertyValue?, isMoved: Bool)] = [
+        (.string("019b76da-a800-7abc-8123-456789abcdef"), 1, true),
+        (.string("019B76DA-A800-7ABC-8123-456789ABCDEF"), 7, true),
+        (.string("019b76da-a800-7000-8000-000000000000"), .int(.max), true),
+        // From a browser, or from other code of the host.
+        (.string("019b76da-a800-7abc-8123-456789abcdef"), nil, false),
+        (.string("0e8400e2-29b4-41d4-a716-446655440000"), 1, false), (.string("1767225600000"), 1, false),
+        (.int(1_767_225_600_000), 1, false), (.string(""), 1, false), (.string("visit-7"), 1, false),
+        (.string("019b76daa8007abc8123456789abcdef"), 1, false), (.null, 1, false), (.array([]), 1, false),
+    ]
+
+    @Test(
+        "the start of a session is moved with its events, and the id of another source stays",
+        arguments: sessions, [-172_800_000, 86_400_000, -7_000] as [Int64])
+    func sessionIsMovedWithEvents(
+        row: (id: PropertyValue, index: PropertyValue?, isMoved: Bool), ahead: Int64
+    ) async throws {
+        let bench = try Bench { TimeServer(time: $0, ahead: ahead) }
+        _ = try await bench.error()
+        var properties: Properties = ["$session_id": row.id]
+        properties["$session_index"] = row.index
+        let event = bench.event(properties)
+        let sent = try await bench.sent(event)
+        let added = sent.time.milliseconds - event.time.milliseconds
+        guard row.isMoved else { return #expect(sent.properties["$session_id"] == row.id) }
+        let old = try #require(row.id.string.flatMap { EventID($0) })
+        let new = try #require(sent.properties["$session_id"]?.string.flatMap { EventID($0) })
+        #expect(try #require(new.time).milliseconds - #require(old.time).milliseconds == added)
+        #expect(new.low == old.low && new.high & 0xFFFF == old.high & 0xFFFF)
+    }
+
+    @Test(
+        "no format sends a session that begins after its corrected event",
+        arguments: [
+            ("amplitude", .amplitude(apiKey: "k"), "session_id"),
+            ("rudderStack", .rudderStack(writeKey: "k"), "sessionId"),
+            ("googleAnalytics", .googleAnalytics(measurementID: "G-1", apiSecret: "s"), "session_id"),
+            ("postHog", .postHog(apiKey: "k"), "session_id"), ("ndjson", .ndjson, "$session_id"),
+            ("telemetryDeck", .telemetryDeck(appID: "a"), "sessionID"),
+        ] as [(String, HTTPFormat, String)])
+    func formatsSendMovedSession(name: String, format: HTTPFormat, key: String) async throws {
+        let bench = try Bench(format) { TimeServer(time: $0, ahead: -172_800_000) }
+        let id = EventID.make(at: bench.time.wallTime()).description
+        for _ in 0..<2 {
+            let event = bench.event(["$session_id": .string(id), "$session_index": 1])
+            _ = try await bench.transport.send(Batch(id: 1, events: [EventLine(event)]))
+        }
+        let texts = bench.server.received.all.map { String(decoding: $0.body, as: UTF8.self) }
+        func value(_ text: String) throws -> String {
+            let bytes = Array(text.utf8)
+            let name = Array("\"\(key)\":".utf8)
+            let start = try #require(bytes.indices.first { bytes[$0...].starts(with: name) }, "\(text)") + name.count
+            let rest = String(decoding: bytes[start...], as: UTF8.self)
+            return rest.drop { $0 == "\"" }.prefix { $0.isHexDigit || $0 == "-" }.lowercased()
+        }
+        func start(_ text: String) throws -> Int64 {
+            let value = try value(text)
+            if let id = EventID(value) { return try #require(id.time).milliseconds }
+            let number = try #require(Int64(value), "\(text)")
+            return number < 10_000_000_000 ? number * 1_000 : number
+        }
+        let (before, after) = (try start(texts[0]), try start(texts[1]))
+        #expect(abs(before - after - 172_800_000) <= 1_500, "\(name): \(before) \(after)")
     }
 
     @Test("the time of sending is corrected like the events")

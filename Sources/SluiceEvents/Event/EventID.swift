@@ -47,13 +47,18 @@ public struct EventID: Sendable, Hashable, Comparable {
 
     /// Creates a version 7 UUID of a time.
     package static func timed(_ time: Timestamp, _ random: () -> UInt64) -> EventID {
-        let millisecond = UInt64(min(max(time.milliseconds, 0), 1 << 48 - 1))
-        return EventID(high: millisecond << 16 | 7 << 12 | random() & 0xFFF, low: 0b10 << 62 | random() >> 2)
+        EventID(high: 7 << 12 | random() & 0xFFF, low: 0b10 << 62 | random() >> 2).with(time)
     }
 
     /// The time of a version 7 UUID. Nil for any other version.
     package var time: Timestamp? {
         high >> 12 & 0xF == 7 ? Timestamp(milliseconds: Int64(high >> 16)) : nil
+    }
+
+    /// A version 7 UUID with another time and the same other bits.
+    package func with(_ time: Timestamp) -> EventID {
+        let millisecond = UInt64(min(max(time.milliseconds, 0), 1 << 48 - 1))
+        return EventID(high: millisecond << 16 | high & 0xFFFF, low: low)
     }
 
     /// Returns whether `left` comes before `right`, as bytes and as text.
