@@ -11,11 +11,18 @@
     /// own for any other caller.
     final class CurlClient: HTTPClient {
         private let timeouts: HTTPTimeouts
+        private let time: Locked<any TimeSource>
         /// The established connections that no request uses.
         private let kept = Locked<[CurlConnection]>([])
 
-        init(_ timeouts: HTTPTimeouts) {
+        /// An older connection is replaced, so that the server's name is looked up. A connection that is always in use would
+        /// otherwise lead to the old address for as long as that responds.
+        private static let greatestAge = Duration.seconds(300)
+
+        /// Connections age by the transport's clocks.
+        init(_ timeouts: HTTPTimeouts, _ time: Locked<any TimeSource> = Locked(PipelineEnvironment.systemTime)) {
             self.timeouts = timeouts
+            self.time = time
         }
 
         func check() throws(SluiceError) { try CurlClient.load() }
@@ -62,11 +69,12 @@
         }
 
         private func connection() throws(SluiceError) -> CurlConnection {
+            let now = time.withLock(\.self).continuousTime()
             while let connection = kept.withLock({ $0.popLast() }) {
-                if connection.isKept { return connection }
+                if connection.isKept, now - connection.created < CurlClient.greatestAge { return connection }
             }
             try CurlClient.load()
-            return try CurlConnection()
+            return try CurlConnection(created: now)
         }
 
         private func send(_ request: HTTPRequest, over connection: CurlConnection) throws -> HTTPResponse {

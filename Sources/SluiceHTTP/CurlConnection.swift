@@ -7,14 +7,17 @@
     final class CurlConnection: @unchecked Sendable {
         private let pointer: OpaquePointer
         private let creator = CreatingProcess()
+        /// By the continuous clock.
+        let created: Duration
         /// Whether the connection can be kept: the last response has ended, and no more bytes of it can follow.
         private(set) var isClean = false
 
-        init() throws(SluiceError) {
+        init(created: Duration) throws(SluiceError) {
             guard let pointer = sluice_curl_create() else {
                 throw SluiceError(.inputOutput, "libcurl can't be started; check the available memory")
             }
             self.pointer = pointer
+            self.created = created
         }
 
         deinit {

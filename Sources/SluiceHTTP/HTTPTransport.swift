@@ -50,7 +50,7 @@ public final class HTTPTransport: Transport {
         self.format = format.wire
         self.headers = headers
         self.configuration = configuration
-        client = configuration.client ?? SystemClient(configuration.timeouts)
+        client = configuration.client ?? SystemClient(configuration.timeouts, time)
         compresses = configuration.gzip && format.wire.acceptsGzip
         clock = ClockCorrection(configuration, time)
     }

@@ -10,7 +10,8 @@
         private let delegate: SessionDelegate
         private let session: URLSession
 
-        init(_ timeouts: HTTPTimeouts) {
+        /// The system decides how long a connection is kept.
+        init(_ timeouts: HTTPTimeouts, _: Locked<any TimeSource> = Locked(PipelineEnvironment.systemTime)) {
             let configuration = URLSessionConfiguration.ephemeral
             configuration.httpCookieAcceptPolicy = .never
             configuration.httpShouldSetCookies = false

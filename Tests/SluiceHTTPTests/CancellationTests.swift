@@ -95,7 +95,7 @@ struct CancellationTests {
             let server = try Server(responding: HTTPResponse.ok)
             try openClient().check()
             let request = HTTPRequest(url: server.url, body: [1])
-            let connection = try CurlConnection()
+            let connection = try CurlConnection(created: .zero)
             let first = connection.begin()
             #expect(try connection.send(request, .long).status == 200)
             #expect(connection.isKept)

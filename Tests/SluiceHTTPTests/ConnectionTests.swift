@@ -1,5 +1,6 @@
 import Dispatch
 import Sluice
+import SluiceTesting
 import Testing
 
 @testable import SluiceHTTP
@@ -15,6 +16,23 @@ struct ConnectionTests {
         }
         #expect(server.received.all.map(\.connection) == [0, 0, 0, 0, 0])
     }
+
+    #if !canImport(Darwin)
+        @Test(
+            "a connection in steady use is replaced after five minutes",
+            arguments: [(1, 300, 1), (1, 301, 2), (30, 20, 2), (299, 3, 2), (300, 3, 3), (86_400, 2, 2), (60, 11, 3)])
+        func oldConnectionIsReplaced(seconds: Int, sends: Int, connections: Int) async throws {
+            let server = try Server(responding: HTTPResponse.ok)
+            let time = VirtualTime()
+            let transport = HTTPTransport(to: server.url)
+            try transport.open(in: .virtual(time))
+            for _ in 0..<sends {
+                #expect(try await transport.send(.small) == .all(.accepted, status: 200))
+                time.advance(by: .seconds(seconds))
+            }
+            #expect(Set(server.received.all.map(\.connection)) == Set(0..<connections))
+        }
+    #endif
 
     @Test(
         "a server can refuse to reuse connections",
