@@ -32,14 +32,25 @@ struct RegionReader {
     }
 
     /// The name in the time zone database, such as `Europe/Berlin`, from tzset(3) or from the files of distributions.
+    ///
+    /// A name without a file of rules is left out: the C library then runs as UTC, for example in a container without
+    /// `tzdata`. UTC itself needs no file, and an empty `TZ` means UTC.
     private var timeZone: String? {
-        if let variable = system.environment("TZ") {
-            // An empty value means UTC.
-            let value = variable.hasPrefix(":") ? variable.dropFirst() : variable[...]
-            return value.isEmpty ? "UTC" : zone(inPath: value)
+        guard let variable = system.environment("TZ") else {
+            guard isZone("/etc/localtime") else { return nil }
+            return system.link("/etc/localtime").flatMap { zone(inPath: $0[...]) }
+                ?? system.line("/etc/timezone").flatMap { isZone(file(of: $0[...])) ? $0 : nil }
         }
-        return system.link("/etc/localtime").flatMap { zone(inPath: $0[...]) } ?? system.line("/etc/timezone")
+        let value = variable.hasPrefix(":") ? variable.dropFirst() : variable[...]
+        if value.isEmpty || value == "UTC" { return "UTC" }
+        return isZone(file(of: value)) ? zone(inPath: value) : nil
     }
+
+    private func file(of zone: Substring) -> String {
+        zone.hasPrefix("/") ? String(zone) : "\(system.environment("TZDIR") ?? "/usr/share/zoneinfo")/\(zone)"
+    }
+
+    private func isZone(_ path: String) -> Bool { system.file(path)?.hasPrefix("TZif") == true }
 
     private func zone(inPath path: Substring) -> String? {
         guard path.contains(text: "/zoneinfo/") || path.hasPrefix("/") else { return String(path) }

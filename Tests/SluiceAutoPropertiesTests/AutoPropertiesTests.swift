@@ -153,26 +153,52 @@ struct AutoPropertiesTests {
         #expect(try properties(system([:], environment: environment))["$locale"] == locale.map { .string($0) })
     }
 
-    @Test(
-        "the time zone is that of TZ, otherwise the system's",
-        arguments: [
-            (["TZ": "Asia/Tokyo"], "/usr/share/zoneinfo/Europe/Berlin", "Europe/Rome\n", "Asia/Tokyo"),
-            (["TZ": ":Asia/Tokyo"], nil, nil, "Asia/Tokyo"),
-            (["TZ": "/usr/share/zoneinfo/Asia/Tokyo"], nil, nil, "Asia/Tokyo"),
-            (["TZ": "/etc/mine"], "/usr/share/zoneinfo/Europe/Berlin", nil, nil),
-            (["TZ": ""], "/usr/share/zoneinfo/Europe/Berlin", nil, "UTC"),
-            ([:], "../usr/share/zoneinfo/Europe/Berlin", "Europe/Rome\n", "Europe/Berlin"),
-            ([:], "/usr/share/zoneinfo/America/Argentina/Ushuaia", nil, "America/Argentina/Ushuaia"),
-            ([:], "/etc/elsewhere", "Europe/Rome\n", "Europe/Rome"),
-            ([:], nil, "Europe/Rome\n", "Europe/Rome"),
-            ([:], nil, nil, nil),
-        ] as [([String: String], String?, String?, String?)])
-    func timeZoneIsTZOrSystem(row: (environment: [String: String], link: String?, file: String?, zone: String?)) throws
-    {
+    /// `TZ`, the target of `/etc/localtime`, the text of `/etc/timezone`, and the name that is in force.
+    static let timeZones: [(variable: String?, link: String?, file: String?, zone: String?)] = [
+        ("Asia/Tokyo", "/usr/share/zoneinfo/Europe/Berlin", "Europe/Rome\n", "Asia/Tokyo"),
+        (":Asia/Tokyo", nil, nil, "Asia/Tokyo"), ("/usr/share/zoneinfo/Asia/Tokyo", nil, nil, "Asia/Tokyo"),
+        ("/etc/mine", "/usr/share/zoneinfo/Europe/Berlin", nil, nil), ("EST5EDT", nil, nil, "EST5EDT"),
+        ("", "/usr/share/zoneinfo/Europe/Berlin", nil, "UTC"), (":", nil, nil, "UTC"), ("UTC", nil, nil, "UTC"),
+        // The C library runs as UTC, or by a rule that has no name.
+        ("Foo/Bar", "/usr/share/zoneinfo/Europe/Berlin", "Europe/Rome\n", nil), (":Foo/Bar", nil, nil, nil),
+        ("europe/berlin", nil, nil, nil), ("Europe", nil, nil, nil), ("Europe/Berlin ", nil, nil, nil),
+        ("Mars/Base", nil, nil, nil), ("<+0330>-3:30", nil, nil, nil), ("MSK-3", nil, nil, nil),
+        ("CET-1CEST,M3.5.0,M10.5.0/3", nil, nil, nil), ("\u{6771}\u{4EAC}", nil, nil, nil), (" ", nil, nil, nil),
+        ("/usr/share/zoneinfo/Foo/Bar", nil, nil, nil), ("README", nil, nil, nil),
+        (nil, "../usr/share/zoneinfo/Europe/Berlin", "Europe/Rome\n", "Europe/Berlin"),
+        (nil, "/usr/share/zoneinfo/America/Argentina/Ushuaia", nil, "America/Argentina/Ushuaia"),
+        (nil, "/etc/elsewhere", "Europe/Rome\n", "Europe/Rome"), (nil, "copy", "Europe/Rome\n", "Europe/Rome"),
+        (nil, "copy", "Foo/Bar\n", nil), (nil, "copy", nil, nil),
+        // A link without its target, as in an image without tzdata.
+        (nil, "/usr/share/zoneinfo/Foo/Bar", "Europe/Rome\n", nil), (nil, nil, "Europe/Rome\n", nil),
+        (nil, nil, nil, nil),
+    ]
+
+    @Test("the time zone is the name that is in force, from TZ or the system's files", arguments: timeZones)
+    func timeZoneIsTheOneInForce(row: (variable: String?, link: String?, file: String?, zone: String?)) throws {
+        let known = ["Asia/Tokyo", "Europe/Berlin", "Europe/Rome", "America/Argentina/Ushuaia", "EST5EDT"]
+        var files = Dictionary(uniqueKeysWithValues: known.map { ("/usr/share/zoneinfo/\($0)", "TZif2\u{0}") })
+        files["/usr/share/zoneinfo/README"] = "The files of this directory\n"
+        files["/etc/mine"] = "TZif2\u{0}"
+        files["/etc/elsewhere"] = "TZif2\u{0}"
+        files["/etc/timezone"] = row.file
+        if let link = row.link {
+            let target = link.hasPrefix("..") ? String(link.dropFirst(2)) : link
+            files["/etc/localtime"] = link == "copy" ? "TZif2\u{0}" : files[target]
+        }
         let system = system(
-            row.file.map { ["/etc/timezone": $0] } ?? [:], links: row.link.map { ["/etc/localtime": $0] } ?? [:],
-            environment: row.environment)
+            files, links: row.link.flatMap { $0 == "copy" ? nil : ["/etc/localtime": $0] } ?? [:],
+            environment: row.variable.map { ["TZ": $0] } ?? [:])
         #expect(try properties(system)["$timezone"] == row.zone.map { .string($0) })
+    }
+
+    @Test("TZDIR is the directory of the zones")
+    func timeZoneDirectoryIsRespected() throws {
+        let files = ["/zones/Europe/Berlin": "TZif2\u{0}"]
+        for (zone, name) in [("Europe/Berlin", "Europe/Berlin"), ("Europe/Rome", nil)] as [(String, String?)] {
+            let system = system(files, environment: ["TZ": zone, "TZDIR": "/zones"])
+            #expect(try properties(system)["$timezone"] == name.map { .string($0) })
+        }
     }
 
     @Test("the UTC offset is that of the event's own time, and is computed once in a quarter of an hour")
