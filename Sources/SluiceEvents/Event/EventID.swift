@@ -1,6 +1,8 @@
 /// A version 7 UUID (RFC 9562, 5.7): 48 bits of milliseconds, a 12-bit counter and 62 random bits.
 ///
-/// The ids of one pipeline ascend in the order in which they were created, as bytes and as text.
+/// The ids of one pipeline ascend in the order in which they were created, as bytes and as text, unless the wall clock is set
+/// back by more than 10 seconds. They then begin with the earlier time, so an order across that moment needs the order of the
+/// stored lines.
 ///
 /// ```swift
 /// let id = pipeline.track("Purchase")
