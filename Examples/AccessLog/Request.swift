@@ -1,8 +1,12 @@
 import Foundation
 import Sluice
 
-/// A line of an access log in the combined format, with its fields as the server wrote them:
+/// A line of an access log, with its fields as the server wrote them:
 /// `client ident user [time] "method path protocol" status bytes "referrer" "agent"`.
+///
+/// These are the formats that servers are packaged with: `combined`, `common`, which ends after the bytes, `vhost_combined`,
+/// which begins with the host, and formats with further fields at the end, such as `main` of nginx with its
+/// `"$http_x_forwarded_for"`.
 struct Request {
     let client: String
     let time: Timestamp
@@ -11,22 +15,34 @@ struct Request {
     /// Returns nil if the line has another format. The last quote may be missing, since servers truncate long lines.
     init?(_ line: [UInt8]) {
         var rest = line[...]
-        guard let client = rest.field(), rest.field() != nil, let user = rest.field(), let time = rest.field("[", "]"),
+        var words: [ArraySlice<UInt8>] = []
+        while !rest.isEmpty, rest.first != UInt8(ascii: "["), let word = rest.field() { words.append(word) }
+        guard (3...4).contains(words.count), let time = rest.field("[", "]"),
+            let timestamp = Timestamp(logTime: text(time)),
             let request = rest.field("\"", "\""), let status = rest.field().flatMap({ Int64(text($0)) }),
-            let bytes = rest.field().flatMap({ text($0) == "-" ? 0 : Int64(text($0)) }),
-            let referrer = rest.field("\"", "\""), let agent = rest.field("\"", "\""),
-            rest.isEmpty, let timestamp = Timestamp(logTime: text(time))
+            let bytes = rest.field().flatMap({ text($0) == "-" ? 0 : Int64(text($0)) })
         else { return nil }
-        self.client = text(client)
+        self.client = text(words[words.count - 3])
         self.time = timestamp
-        let words = request.split(separator: UInt8(ascii: " "), maxSplits: 2, omittingEmptySubsequences: false)
-        var properties = Properties([
-            "method": text(words[0]), "status": status, "bytes": bytes, "referrer": text(referrer),
-            "user_agent": text(agent),
-        ])
-        if words.count > 1 { properties["path"] = text(words[1]) }
-        if words.count > 2 { properties["protocol"] = text(words[2]) }
-        if text(user) != "-" { properties["user"] = text(user) }
+        let parts = request.split(separator: UInt8(ascii: " "), maxSplits: 2, omittingEmptySubsequences: false)
+        var properties: Properties = ["method": .string(text(parts[0])), "status": .int(status), "bytes": .int(bytes)]
+        if !rest.isEmpty {
+            guard let referrer = rest.field("\"", "\""), let agent = rest.field("\"", "\"") else { return nil }
+            properties["referrer"] = .string(text(referrer))
+            properties["user_agent"] = .string(text(agent))
+        }
+        if parts.count > 1 { properties["path"] = .string(text(parts[1])) }
+        if parts.count > 2 { properties["protocol"] = .string(text(parts[2])) }
+        let user = text(words[words.count - 1])
+        if user != "-" { properties["user"] = .string(user) }
+        if words.count == 4 { properties["host"] = .string(text(words[0])) }
+        let isForwarded = rest.first == UInt8(ascii: "\"")
+        guard let more = rest.fields() else { return nil }
+        if isForwarded, more.count == 1 {
+            if more[0] != "-" { properties["forwarded_for"] = .string(more[0]) }
+        } else if !more.isEmpty {
+            properties["more"] = .array(more.map { .string($0) })
+        }
         self.properties = properties
     }
 }
@@ -42,8 +58,28 @@ extension ArraySlice<UInt8> {
         }
         let field = self[startIndex..<Swift.min(end, endIndex)]
         self = dropFirst(field.count + (open == nil ? 0 : 1))
-        if !isEmpty, self[startIndex] == UInt8(ascii: " ") { removeFirst() }
+        if !isEmpty {
+            // Only a space ends a field: an unescaped quote would end it too early.
+            guard first == UInt8(ascii: " ") else { return nil }
+            removeFirst()
+        }
         return field
+    }
+
+    /// The rest as words and as texts in quotes or brackets. Nil if a quote isn't at the end of a field.
+    fileprivate mutating func fields() -> [String]? {
+        var fields: [String] = []
+        while let first {
+            let field: ArraySlice? =
+                switch first {
+                case UInt8(ascii: "\""): field("\"", "\"")
+                case UInt8(ascii: "["): field("[", "]")
+                default: self.field()
+                }
+            guard let field, first == UInt8(ascii: "\"") || !field.contains(UInt8(ascii: "\"")) else { return nil }
+            fields.append(text(field))
+        }
+        return fields
     }
 }
 

@@ -1,4 +1,4 @@
-// Turns a web server's access log (combined format) into page_view events and delivers them.
+// Turns a web server's access log into page_view events and delivers them.
 //
 //     swift run AccessLog [FILE|-] [--store DIR] [--to URL|stdout]
 //
@@ -60,7 +60,7 @@ while let line = readLine(of: input) {
         }
     } else {
         strange += 1
-        say("line \(lines) is not in the combined format: \(text(line.prefix(200)))\n")
+        say("line \(lines) is not in a format of access logs: \(text(line.prefix(200)))\n")
     }
     if lines % 1_000 == 0 {
         if isTerminal { say("\r\(lines) lines") }

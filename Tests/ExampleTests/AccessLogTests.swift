@@ -60,7 +60,7 @@ import Testing
         #expect(result.status == 0, "\(result.errors)")
         try compare(result.lines, with: Self.oddLines)
         #expect(result.errors.contains("9 lines: 6 events, 3 not understood"))
-        #expect(result.errors.contains("line 8 is not in the combined format: hello"))
+        #expect(result.errors.contains("line 8 is not in a format of access logs: hello"))
     }
 
     @Test(
@@ -73,8 +73,72 @@ import Testing
         let line = "1.2.3.4 - - [17/May/2015:10:05:03 \(zone)] \"GET / HTTP/1.1\" 200 5 \"-\" \"-\""
         let result = try await Program.run("AccessLog", ["-"], input: Data(Self.oddLines[0] + [0x0A] + line.utf8))
         #expect(result.status == 0, "\(result.errors)")
-        #expect(result.errors.contains("line 2 is not in the combined format: \(line)"))
+        #expect(result.errors.contains("line 2 is not in a format of access logs: \(line)"))
         try compare(result.lines, with: [Self.oddLines[0]])
+    }
+
+    /// A line, and the properties that it has besides those of the combined format.
+    struct Format: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let line: String
+        let properties: [String: String]
+        var client = "203.0.113.7"
+    }
+
+    private static let start = #"203.0.113.7 - - [17/May/2015:10:05:03 +0000] "GET /a HTTP/1.1" 200 612"#
+
+    static let formats: [Format] = [
+        Format(testDescription: "nginx main", line: #"\#(start) "-" "Mozilla/5.0 (X11)" "-""#, properties: [:]),
+        Format(
+            testDescription: "nginx main behind a proxy",
+            line: #"\#(start) "-" "curl/8.5" "198.51.100.4, 10.0.0.1""#,
+            properties: ["forwarded_for": "198.51.100.4, 10.0.0.1"]),
+        Format(testDescription: "combined", line: #"\#(start) "http://a/" "curl/8.5""#, properties: [:]),
+        Format(testDescription: "common", line: start, properties: [:]),
+        Format(testDescription: "combined with CR", line: "\(start) \"-\" \"-\"\r", properties: [:]),
+        Format(
+            testDescription: "vhost_combined of Apache", line: #"shop.example:443 \#(start) "-" "curl/8.5""#,
+            properties: ["host": "shop.example:443"]),
+        Format(
+            testDescription: "combinedio of Apache", line: #"\#(start) "-" "curl/8.5" 120 845"#,
+            properties: ["more": "120|845"]),
+        Format(
+            testDescription: "Traefik", line: #"\#(start) "-" "-" 1 "web@docker" "http://10.0.0.2:80" 2ms"#,
+            properties: ["more": "1|web@docker|http://10.0.0.2:80|2ms"]),
+        Format(
+            testDescription: "ingress-nginx",
+            line: #"\#(start) "-" "curl/8.5" 83 0.004 [default-shop-80] [] 10.1.0.4:80 612 0.004 200 1f2e"#,
+            properties: ["more": "83|0.004|default-shop-80||10.1.0.4:80|612|0.004|200|1f2e"]),
+        Format(
+            testDescription: "a cut last field", line: #"\#(start) "-" "curl/8.5" "198.51.1"#,
+            properties: ["forwarded_for": "198.51.1"]),
+        Format(testDescription: "an escaped quote at the end", line: #"\#(start) "-" "a \"b\"" "-""#, properties: [:]),
+        Format(
+            testDescription: "IPv6", line: start.replacingOccurrences(of: "203.0.113.7", with: "2001:db8::7"),
+            properties: [:], client: "2001:db8::7"),
+    ]
+
+    @Test("the formats that servers are packaged with are read", arguments: formats)
+    func packagedFormatsAreRead(row: Format) async throws {
+        let result = try await Program.run("AccessLog", ["-"], input: Data(row.line.utf8))
+        #expect(result.status == 0, "\(result.errors)")
+        let line = try #require(result.lines.first)
+        let event = try #require(try JSONSerialization.jsonObject(with: line) as? [String: Any])
+        #expect(event["anonymous_id"] as? String == row.client)
+        let properties = try #require(event["properties"] as? [String: Any])
+        #expect(properties["path"] as? String == "/a" && properties["bytes"] as? Int == 612)
+        for name in ["forwarded_for", "host"] { #expect(properties[name] as? String == row.properties[name]) }
+        #expect((properties["more"] as? [String])?.joined(separator: "|") == row.properties["more"])
+    }
+
+    @Test(
+        "a line with a quote in the wrong place is not read",
+        arguments: [
+            #""-" "Moz"illa""#, #""-" "a" "b"c"#, #""-" "a"b"#, #""-""a""#, #""-""#, #"x "-" "a""#, #""-" "a" b"c"#,
+        ])
+    func misplacedQuoteIsReported(end: String) async throws {
+        let result = try await Program.run("AccessLog", ["-"], input: Data("\(Self.start) \(end)".utf8))
+        #expect(result.status == 65, "\(end): \(result.errors)")
     }
 
     @Test("a log of which no line is understood ends with a failure")
