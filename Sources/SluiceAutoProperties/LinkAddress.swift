@@ -15,7 +15,8 @@ struct LinkAddress {
         "fbclid", "msclkid", "ttclid", "twclid", "li_fat_id",
     ]
 
-    /// The URL without a user, a password and the values of secret parameters.
+    /// The URL without a user, a password and the values of secret parameters. A value that has one of these in it is left out
+    /// too.
     private(set) var text = ""
     /// The decoded campaign parameters. Empty ones are left out.
     private(set) var campaign: [String: String] = [:]
@@ -59,7 +60,7 @@ struct LinkAddress {
         return bytes[(end ?? bytes.endIndex)...]
     }
 
-    /// Copies the path, and the parameters of the query and the fragment. Reads the campaign from the query.
+    /// Copies the path, and the parameters of the path, the query and the fragment. Reads the campaign from the query.
     private mutating func readParameters(
         of bytes: ArraySlice<UInt8>, _ secrets: SecretNames, to output: inout [UInt8]
     ) {
@@ -72,17 +73,14 @@ struct LinkAddress {
                 case UInt8(ascii: "#"): true
                 case UInt8(ascii: "?"): !isQuery || isFragment
                 case UInt8(ascii: "&"): isQuery || isFragment
+                case UInt8(ascii: "/"), UInt8(ascii: ";"): !isQuery && !isFragment
                 default: false
                 }
             }
             let part = rest[..<(end ?? rest.endIndex)]
-            if isQuery || isFragment {
-                // A value at the end of a truncated URL may be incomplete.
-                let isWhole = end != nil || !isTruncated
-                readParameter(part, secrets, isCampaign: isQuery && !isFragment && isWhole, to: &output)
-            } else {
-                output += part
-            }
+            // A value at the end of a truncated URL may be incomplete.
+            let isWhole = end != nil || !isTruncated
+            readParameter(part, secrets, isCampaign: isQuery && !isFragment && isWhole, to: &output)
             guard let end else { return }
             output.append(rest[end])
             if rest[end] == UInt8(ascii: "#") { isFragment = true }
@@ -95,11 +93,11 @@ struct LinkAddress {
         _ part: ArraySlice<UInt8>, _ secrets: SecretNames, isCampaign: Bool, to output: inout [UInt8]
     ) {
         guard let equals = part.firstIndex(of: UInt8(ascii: "=")) else {
-            output += part
+            output += LinkAddress.hasSecret(part, secrets) ? Array("[redacted]".utf8)[...] : part
             return
         }
         let name = LinkAddress.decoded(part[..<equals]).text
-        if secrets.contains(name) {
+        if secrets.contains(name) || LinkAddress.hasSecret(part[(equals + 1)...], secrets) {
             output += part[...equals]
             output += "[redacted]".utf8
             return
@@ -117,6 +115,46 @@ struct LinkAddress {
             isTruncated = true
         }
         campaign[name] = value
+    }
+
+    /// Whether a value has a secret in it, such as a link with a parameter `token` or with a password, or JSON.
+    ///
+    /// The value may be encoded up to three times, because a link in a link is encoded once more.
+    private static func hasSecret(_ value: ArraySlice<UInt8>, _ secrets: SecretNames) -> Bool {
+        var bytes = value
+        for _ in 0..<3 {
+            let text = Array(decoded(bytes).text.utf8)
+            if isSecretAssigned(in: text, secrets) { return true }
+            if text[...] == bytes { return false }
+            bytes = text[...]
+        }
+        return false
+    }
+
+    private static func isSecretAssigned(in text: [UInt8], _ secrets: SecretNames) -> Bool {
+        let quotes = [UInt8(ascii: "\""), UInt8(ascii: "'")]
+        var name: [UInt8] = []
+        var (isQuoted, isAuthority) = (false, false)
+        for (index, byte) in text.enumerated() {
+            switch byte {
+            case UInt8(ascii: "="),
+                UInt8(ascii: ":") where isQuoted:
+                if secrets.contains(String(decoding: name, as: UTF8.self)) { return true }
+                name = []
+            case UInt8(ascii: "@") where isAuthority: return true
+            case UInt8(ascii: "/"):
+                isAuthority = index > 0 && text[index - 1] == byte
+                name = []
+            case UInt8(ascii: "?"), UInt8(ascii: "#"), UInt8(ascii: " "):
+                isAuthority = false
+                name = []
+            case _ where ";&,{}()<>|\n\t".utf8.contains(byte): name = []
+            case _ where quotes.contains(byte): break
+            default: name.append(byte)
+            }
+            isQuoted = quotes.contains(byte)
+        }
+        return false
     }
 
     /// Decodes a name or a value of a query. `%20` and `+` are blanks.

@@ -30,11 +30,12 @@ public import Sluice
 /// ## Secrets
 ///
 /// `$url` and `$referrer` never contain a user or a password. A parameter whose name contains one of ``secretNames``
-/// gets the value `[redacted]`, in the query and in the fragment: `reset_password_token`, `accessToken`, `TOKEN[]`. The
-/// case of letters and separators don't count. A name of up to four letters counts only as a word of its own: `key` is
-/// in `sort_key`, but not in `keyword`. Pass other names to the initializer if your links have others. A secret in a
-/// path, as in a login link, or within the value of another parameter is not recognized. Remove it from the string that
-/// you pass, or list `Redaction` with the keys `$url` and `$referrer` below this processor.
+/// gets the value `[redacted]`, in the path, the query and the fragment: `reset_password_token`, `accessToken`, `TOKEN[]`.
+/// The case of letters and separators don't count. A word of up to four letters counts only as a word of its own, or beside
+/// a few words such as `user` and `code`: `key` is in `sort_key` and `authkey`, but not in `keyword`. A value that has a secret
+/// parameter in it is replaced as a whole. Pass other words to the initializer if your links have others. A secret that is a
+/// part of the path, as in a login link, is not recognized. Remove it from the string that you pass, or list `Redaction` with
+/// the keys `$url` and `$referrer` below this processor.
 ///
 /// ## Limits
 ///

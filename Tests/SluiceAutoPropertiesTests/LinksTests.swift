@@ -238,7 +238,11 @@ struct LinksTests {
             "X-Api-Key", "api.key", "apikey", "client-secret", "clientSecret", "%74o%6ben", "reset%2Dtoken", "to+ken",
             "session%20id", "sessionid", "PHPSESSIONID", "cardPIN", "card_pin", "PINCode", "pin2", "auth", "x-auth",
             "newpwd", "userpwd", "pass", "ftp_pass", "otpcode", "SAMLAssertion", "PHPSESSID", "sas", "blob-sas",
-            "authCode", "promo_code", "id_token_hint", "t\u{200B}oken", "to\u{2010}ken", "to\u{212A}en",
+            "authCode", "promo_code", "id_token_hint", "authcode", "AUTHKEY", "pincode", "mypin", "dbpwd", "adminpwd",
+            "userauth", "api_sig", "apisig", "accountsid", "totp", "csrf", "X-XSRF", "mfa", "keypass", "passkey",
+            "ssh-key",
+            "connection_string", "userPwd2", "user.pwd", "a:pwd", "pwd~1", "(pwd)", "$pwd", "_pwd_", "\u{301}pwd",
+            "t\u{200B}oken", "to\u{2010}ken", "to\u{212A}en",
         ])
     func secretWordsAreFound(name: String) async throws {
         let event = try await opened("https://h/p?\(name)=SECRET&page=2")
@@ -249,11 +253,53 @@ struct LinksTests {
         "a short word within another one is not secret",
         arguments: [
             "shipping", "author", "keyword", "design", "inside", "decode", "opinion", "page", "utm_source", "q",
-            "passenger",
-            "disaster",
+            "passenger", "disaster", "monkey", "hockey", "turkey", "barcodes", "residence", "spinner", "happiness",
+            "adopt",
+            "cryptocurrency", "authenticity", "codesign", "keynote",
         ])
     func otherNamesAreKept(name: String) async throws {
         let url = "https://h/p?\(name)=open"
+        #expect(try await opened(url).properties["$url"] == .string(url))
+    }
+
+    @Test(
+        "a secret is found in every part of a URL, and in the value of another parameter",
+        arguments: [
+            ("https://h/p;token=S3CRET?x=1", "https://h/p;token=[redacted]?x=1"),
+            ("https://h/p;jsessionid=S3CRET/q;v=2", "https://h/p;jsessionid=[redacted]/q;v=2"),
+            ("https://h/token=S3CRET/next", "https://h/token=[redacted]/next"),
+            ("https://h/?a=1;token=S3CRET&b=2", "https://h/?a=[redacted]&b=2"),
+            ("https://h/?next=/cb?token=S3CRET&b=2", "https://h/?next=[redacted]&b=2"),
+            ("https://h/?next=%2Fcb%3Ftoken%3DS3CRET&b=2", "https://h/?next=[redacted]&b=2"),
+            ("https://h/?next=%252Fcb%253Fa%253D1%2526token%253DS3CRET", "https://h/?next=[redacted]"),
+            ("https://h/?u=https%3A%2F%2Fuser%3AS3CRET%40other%2F", "https://h/?u=[redacted]"),
+            ("https://h/?u=https://user:S3CRET@other/", "https://h/?u=[redacted]"),
+            ("https://h/?filter={\"token\":\"S3CRET\"}", "https://h/?filter=[redacted]"),
+            ("https://h/?f=%7B%27access_token%27%3A%27S3CRET%27%7D", "https://h/?f=[redacted]"),
+            ("https://h/?token%3DS3CRET&b=2", "https://h/?[redacted]&b=2"),
+            ("https://h/go/https%3A%2F%2Fother%2F%3Ftoken%3DS3CRET/x", "https://h/go/[redacted]/x"),
+            ("https://h/#next=%2Fcb%3Fcode%3DS3CRET", "https://h/#next=[redacted]"),
+            ("https://h/#/a?x=1;token=S3CRET", "https://h/#/a?x=[redacted]"),
+            ("https://h/?a=x,token=S3CRET", "https://h/?a=[redacted]"),
+            ("https://h/?a=x token=S3CRET", "https://h/?a=[redacted]"),
+            ("shop:open?next=shop%3Alogin%3Fotp%3DS3CRET", "shop:open?next=[redacted]"),
+            ("mailto:a@b.example?body=token%3DS3CRET", "mailto:a@b.example?body=[redacted]"),
+        ])
+    func nestedSecretsAreRedacted(url: String, text: String) async throws {
+        #expect(try await opened(url).properties["$url"] == .string(text))
+    }
+
+    @Test(
+        "a value without a secret stays as it is",
+        arguments: [
+            "https://h/a=b/c;v=1;w=2?q=x;y=1&z=/p?page=2#top=1", "https://h/?u=https%3A%2F%2Fother%2F%3Fpage%3D2",
+            "https://h/?u=https://other/@user", "https://h/?t=10:30&m=a@b.example", "https://h/?q=token",
+            "https://h/token/x",
+            "https://h/?q=%7B%22page%22%3A1%7D", "https://h/?a=%25252525&b=%", "https://h/?q=a%3Db%3Dc",
+            "https://h//a//b",
+            "https://h/?q=what+is+a+token%3F", "shop:product/7", "https://h/?a==&=b&&;#;=/",
+        ])
+    func harmlessValuesAreKept(url: String) async throws {
         #expect(try await opened(url).properties["$url"] == .string(url))
     }
 

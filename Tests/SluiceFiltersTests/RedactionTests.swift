@@ -69,6 +69,39 @@ struct RedactionTests {
                 == ["token": "[redacted]"])
     }
 
+    @Test(
+        "without keys, a name is secret if it contains a secret word, in any position and with any separator",
+        arguments: [
+            "password", "PASSWORD", "passWord", "pass-word", "p.a.s.s.w.o.r.d", "user[password]", "user:password:hash",
+            "old password", "password1", "__password__", "nopasswordhere", "pass\u{200B}word", "reset/token",
+            "tokenValue",
+            "refreshtoken", "Authorization", "x-auth", "authcode", "authKey", "userauth", "AUTH", "cardPIN", "pincode",
+            "pin",
+            "new_pwd", "newpwd", "dbpwd", "otpcode", "loginotp", "totp", "mfa_code", "cvv2", "CVC", "apikey", "API KEY",
+            "api\u{2011}key", "sshKey", "encryption.key", "signingKey", "sessionkey", "private_key", "clientSecret",
+            "securityCode", "verification-code", "recovery code", "connectionString", "csrf", "X-XSRF-Header", "jwt",
+            "id_jwt",
+        ])
+    func secretWordsAreFound(name: String) throws {
+        for properties: Properties in [[name: "s"], ["outer": .object([name: 7])]] {
+            let event = try #require(Redaction().processed("Event", properties))
+            let inner = event.properties["outer"].flatMap { if case .object(let inner) = $0 { inner } else { nil } }
+            #expect((inner ?? event.properties) == [name: "[redacted]"])
+        }
+    }
+
+    @Test(
+        "without keys, usual names are not secret",
+        arguments: [
+            "$session_id", "author", "authenticity", "shipping", "spin", "opinion", "pinned", "pass", "passenger",
+            "compass",
+            "code", "promo_code", "barcode", "key", "keyword", "monkey", "state", "adopt", "option", "email", "sign_up",
+            "cryptocurrency", "unauthored", "description", "happiness", "sku", "cvs", "platform",
+        ])
+    func usualNamesAreKept(name: String) throws {
+        #expect(try #require(Redaction().processed("Event", [name: "s"])).properties == [name: "s"])
+    }
+
     @Test("16,000 properties are redacted, and keep their order")
     func manyPropertiesAreRedacted() throws {
         let names = (0..<16_000).map { "q\($0)" }

@@ -1,14 +1,26 @@
 /// Names of secrets, by the words in them: `token` is in `resetToken`, `session_token`, `TOKEN[]` and `accesstoken`.
 ///
 /// The case of letters and the separators between them don't count. A word of up to four letters counts only as a word of
-/// its own: `pin` is in `card_pin` and `cardPIN`, but not in `shipping`.
+/// its own, or beside one of the words that it is written together with: `pin` is in `card_pin`, `cardPIN` and `pincode`, but
+/// not in `shipping`.
 package struct SecretNames: Sendable {
     /// The words that mark a name as one of a secret, whatever the name is used for.
     package static let words: Set<String> = [
-        "accesskey", "apikey", "auth", "authorization", "bearer", "credential", "cvc", "cvv", "jwt", "newpwd",
-        "oauth", "oldpwd", "otp", "otpcode", "passcode", "passphrase", "passwd", "password", "pin", "privatekey", "pwd",
-        "secret", "signature", "token", "userpwd",
+        "accesscode", "accesskey", "apikey", "auth", "authorization", "bearer", "connectionstring", "credential",
+        "csrf",
+        "cvc", "cvv", "encryptionkey", "jwt", "mfa", "oauth", "otp", "passcode", "passphrase", "passwd", "password",
+        "pin",
+        "privatekey", "pwd", "recoverycode", "secret", "securitycode", "sessionkey", "signature", "signingkey",
+        "sshkey",
+        "token", "totp", "verificationcode", "xsrf",
     ]
+
+    /// The words that a short word is written together with.
+    private static let companions = [
+        "access", "account", "admin", "api", "app", "auth", "card", "client", "code", "db", "hash", "key", "login",
+        "my",
+        "new", "number", "old", "pass", "root", "user",
+    ].map { Array($0.utf8) }
 
     private let words: [[UInt8]]
     /// The last six bits of the first bytes of ``words``.
@@ -50,7 +62,21 @@ package struct SecretNames: Sendable {
             guard end < name.count, name[end] | 0x20 == letter else { return false }
             end += 1
         }
-        return word.count > 4 || name.isBetweenWords(start) && name.isBetweenWords(end)
+        return word.count > 4 || begins(name, at: start) && ends(name, at: end)
+    }
+
+    /// Whether a word or a companion before it begins here.
+    private func begins(_ name: UnsafeBufferPointer<UInt8>, at start: Int) -> Bool {
+        name.isBetweenWords(start)
+            || SecretNames.companions.contains { word in
+                start >= word.count && name.has(word, at: start - word.count) && name.isBetweenWords(start - word.count)
+            }
+    }
+
+    /// Whether a word or a companion after it ends here.
+    private func ends(_ name: UnsafeBufferPointer<UInt8>, at end: Int) -> Bool {
+        name.isBetweenWords(end)
+            || SecretNames.companions.contains { name.has($0, at: end) && name.isBetweenWords(end + $0.count) }
     }
 }
 
@@ -68,6 +94,11 @@ extension UInt8 {
 }
 
 extension UnsafeBufferPointer<UInt8> {
+    /// Whether these letters are at a position, in any case.
+    fileprivate func has(_ word: [UInt8], at start: Int) -> Bool {
+        start + word.count <= count && word.indices.allSatisfy { self[start + $0] | 0x20 == word[$0] }
+    }
+
     /// Whether no word goes on at a position: `card|Pin`, `card|PIN`, `PIN|Code`, `pin|2`, `card_|pin`.
     fileprivate func isBetweenWords(_ position: Int) -> Bool {
         guard position > 0, position < count else { return true }
