@@ -77,6 +77,19 @@ struct ValidationTests {
         #expect(error?.message.contains("header") == true)
     }
 
+    @Test(
+        "a header that is given twice, in different cases, throws when the transport is opened",
+        arguments: [
+            ["X-A": "1", "x-a": "2"], ["Authorization": "a", "AUTHORIZATION": "a"], ["A": "", "a": "", "B": ""],
+        ])
+    func doubleHeaderThrowsAtOpen(headers: [String: String]) {
+        let error = #expect(throws: SluiceError.self) {
+            try HTTPTransport(to: "http://host/", headers: headers).open(in: PipelineEnvironment())
+        }
+        #expect(error?.code == .invalidArgument)
+        #expect(error?.message.contains("header") == true)
+    }
+
     @Test("an invalid header of a signature holds the route before the request is sent", arguments: wrongHeaders)
     func invalidHeaderOfSignatureHolds(name: String, value: String) async throws {
         let server = try Server(responding: HTTPResponse.ok)

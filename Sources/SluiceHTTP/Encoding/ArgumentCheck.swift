@@ -9,19 +9,54 @@ enum ArgumentCheck {
         throw invalid(name, "contains a space or a character beyond ASCII: pass the key only")
     }
 
-    /// Checks a name, such as one of a table, a topic or a label: neither empty nor with control characters or a space at
-    /// an end.
+    /// Checks a name that the backend restricts, such as one of a topic: letters and digits of ASCII, and `others`.
+    static func name(
+        _ name: StaticString, _ value: String?, _ others: StaticString = "._-", limit: Int = .max
+    ) throws(SluiceError) {
+        try key(name, value)
+        guard let value else { return }
+        let isAllowed = value.utf8.allSatisfy { byte in
+            (byte | 0x20) &- 0x61 < 26 || byte &- 0x30 < 10 || "\(others)".utf8.contains(byte)
+        }
+        guard isAllowed, value.utf8.count <= limit, value != ".", value != ".." else {
+            throw invalid(name, "isn't a name that the backend accepts: use letters, digits and \(others)")
+        }
+    }
+
+    /// Checks a text, such as the name of a table or the value of a label: not blank, with blanks between other characters
+    /// only, and without characters that nothing shows.
     static func text(_ name: StaticString, _ value: String?) throws(SluiceError) {
         guard let value else { return }
-        let bytes = Array(value.utf8)
-        guard let first = bytes.first, let last = bytes.last else { throw invalid(name, "is empty: pass a value") }
-        if last == 0x0A || last == 0x0D { throw invalid(name, "ends with a newline, such as one from a file: trim it") }
-        let hasControl = bytes.contains { $0 < 0x20 || $0 == 0x7F }
-        if hasControl { throw invalid(name, "contains a control character: remove it") }
-        if first == 0x20 || last == 0x20 { throw invalid(name, "begins or ends with a space: trim it") }
+        let characters = value.unicodeScalars
+        guard characters.contains(where: \.isVisible), let first = characters.first,
+            let last = characters.last
+        else { throw invalid(name, "is empty or blank: pass a value") }
+        if last == "\n" || last == "\r" { throw invalid(name, "ends with a newline, such as one from a file: trim it") }
+        if first.properties.isWhitespace || last.properties.isWhitespace {
+            throw invalid(name, "begins or ends with a space: trim it")
+        }
+        if characters.contains(where: \.isInvisible) {
+            throw invalid(name, "contains a control character or an invisible one: remove it")
+        }
     }
 
     static func invalid(_ name: StaticString, _ problem: String) -> SluiceError {
         SluiceError(.invalidArgument, "the format's argument \(name) \(problem)")
+    }
+}
+
+extension Unicode.Scalar {
+    fileprivate var isVisible: Bool {
+        !properties.isWhitespace && !isInvisible && properties.generalCategory != .format
+    }
+
+    /// Whether it is a control character, or nothing shows it: `U+0000`, a line separator, a byte order mark. Joiners of
+    /// visible characters are not among them.
+    fileprivate var isInvisible: Bool {
+        switch properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator: true
+        case .format: self != "\u{200C}" && self != "\u{200D}"
+        default: false
+        }
     }
 }

@@ -18,8 +18,8 @@ struct AWSStreamFormat: WireFormat {
     var maximumEventBytes: Int { 1_365_000 }
 
     func validate() throws(SluiceError) {
-        try ArgumentCheck.key("stream", stream)
-        try ArgumentCheck.key("region", region)
+        try ArgumentCheck.name("stream", stream, limit: isFirehose ? 64 : 128)
+        try ArgumentCheck.name("region", region, "-")
         try ArgumentCheck.key("accessKey", accessKey)
         try ArgumentCheck.key("secretKey", secretKey)
         if (accessKey == nil) != (secretKey == nil) {

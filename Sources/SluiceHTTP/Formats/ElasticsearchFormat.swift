@@ -9,7 +9,18 @@ struct ElasticsearchFormat: WireFormat {
     var maximumBodyBytes: Int { 90_000_000 }
     var acceptsGzip: Bool { true }
 
-    func validate() throws(SluiceError) { try ArgumentCheck.text("index", index) }
+    func validate() throws(SluiceError) {
+        try ArgumentCheck.text("index", index)
+        // A name with a date, such as <events-{now/d}>, has a grammar of its own.
+        if index.hasPrefix("<") { return }
+        let isRefused = index.utf8.contains { #"\/*?"<>| ,#:"#.utf8.contains($0) }
+        if isRefused || "-_+".utf8.contains(index.utf8.first ?? 0) || index.utf8.count > 255
+            || index.lowercased() != index || index == "." || index == ".."
+        {
+            throw ArgumentCheck.invalid(
+                "index", "isn't a name that Elasticsearch accepts: use small letters, digits and -")
+        }
+    }
 
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
         // Also for a URL of `/_bulk`, which names no index.

@@ -8,7 +8,7 @@ struct KafkaFormat: WireFormat {
     var maximumBatchSize: BatchSize { BatchSize(events: 250, bytes: 800_000) }
     var maximumBodyBytes: Int { 1_000_000 }
 
-    func validate() throws(SluiceError) { try ArgumentCheck.text("topic", topic) }
+    func validate() throws(SluiceError) { try ArgumentCheck.name("topic", topic, limit: 249) }
 
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
         request.appendPath("topics", topic)

@@ -10,8 +10,8 @@ struct KafkaV3Format: WireFormat {
     var maximumBodyBytes: Int { 1_000_000 }
 
     func validate() throws(SluiceError) {
-        try ArgumentCheck.text("cluster", cluster)
-        try ArgumentCheck.text("topic", topic)
+        try ArgumentCheck.name("cluster", cluster)
+        try ArgumentCheck.name("topic", topic, limit: 249)
     }
 
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {

@@ -16,7 +16,7 @@ struct LokiFormat: WireFormat {
     var acceptsGzip: Bool { true }
 
     func validate() throws(SluiceError) {
-        try ArgumentCheck.text("tenant", tenant)
+        try ArgumentCheck.name("tenant", tenant, "!-_.*'()", limit: 150)
         guard labels.count <= 15 else { throw ArgumentCheck.invalid("labels", "has more than 15 labels: use fewer") }
         for label in labels {
             try ArgumentCheck.text("labels", label.value.string)

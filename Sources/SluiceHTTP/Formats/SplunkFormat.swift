@@ -15,7 +15,7 @@ struct SplunkFormat: WireFormat {
 
     func validate() throws(SluiceError) {
         try ArgumentCheck.key("token", token)
-        try ArgumentCheck.text("index", index)
+        try ArgumentCheck.name("index", index, "_-")
         try ArgumentCheck.text("sourceType", sourceType)
     }
 

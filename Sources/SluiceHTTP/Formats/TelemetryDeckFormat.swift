@@ -14,6 +14,7 @@ struct TelemetryDeckFormat: WireFormat {
     func validate() throws(SluiceError) {
         try ArgumentCheck.key("appID", appID)
         try ArgumentCheck.key("namespace", namespace)
+        if !salt.isEmpty { try ArgumentCheck.text("salt", salt) }
     }
 
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {

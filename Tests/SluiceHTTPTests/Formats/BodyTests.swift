@@ -51,7 +51,7 @@ struct BodyTests {
         ("postHogBatch", "https://us.i.posthog.com/batch", [json], ExpectedBodies.postHogBatch),
         ("loki", "https://host:3100/loki/api/v1/push", ["X-Scope-OrgID: t1", json], ExpectedBodies.loki),
         (
-            "kafka", "https://host:8082/topics/my%20topic",
+            "kafka", "https://host:8082/topics/my.topic",
             ["Content-Type: application/vnd.kafka.json.v2+json", "Accept: application/vnd.kafka.v2+json"],
             ExpectedBodies.kafka
         ),
@@ -203,7 +203,7 @@ struct BodyTests {
             ("otlp", "http://h:4318/v1/logs", "http://h:4318/v1/logs"),
             ("amplitude", "https://h/batch", "https://h/batch"),
             ("loki", "https://h/loki/api/v1/push?x=1", "https://h/loki/api/v1/push?x=1"),
-            ("kafka", "https://h/topics/my%20topic", "https://h/topics/my%20topic"),
+            ("kafka", "https://h/topics/my.topic", "https://h/topics/my.topic"),
             ("splunk", "https://h:8088/", "https://h:8088/services/collector/event"),
             ("splunk", "https://h/services/collector", "https://h/services/collector/event"),
             ("splunk", "https://h/services/collector/event/", "https://h/services/collector/event/"),

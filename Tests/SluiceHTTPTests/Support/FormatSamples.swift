@@ -37,7 +37,7 @@ struct FormatSample: Sendable, CustomTestStringConvertible {
         FormatSample("postHog", .postHog(apiKey: secret, locatesUsers: false), "https://us.i.posthog.com"),
         FormatSample("postHogBatch", .postHogBatch(apiKey: secret, locatesUsers: false), "https://us.i.posthog.com"),
         FormatSample("loki", .loki(labels: ["env": "prod", "app": "shop"], tenant: "t1"), "https://host:3100"),
-        FormatSample("kafka", .kafka(topic: "my topic"), "https://host:8082"),
+        FormatSample("kafka", .kafka(topic: "my.topic"), "https://host:8082"),
         FormatSample("kafkaV3", .kafkaV3(cluster: "c-1", topic: "events"), "https://host/kafka"),
         FormatSample("mixpanel", .mixpanel(token: secret, locatesUsers: false), "https://api.mixpanel.com"),
         FormatSample(

@@ -23,7 +23,7 @@ struct FormatSample: Sendable {
         FormatSample(name: "otlp", format: .otlp(service: "shop"), url: "https://host:4318"),
         FormatSample(
             name: "loki", format: .loki(labels: ["env": "prod", "app": "shop"], tenant: "t1"), url: "https://host:3100"),
-        FormatSample(name: "kafka", format: .kafka(topic: "my topic"), url: "https://host:8082"),
+        FormatSample(name: "kafka", format: .kafka(topic: "my.topic"), url: "https://host:8082"),
         FormatSample(name: "kafkaV3", format: .kafkaV3(cluster: "c-1", topic: "events"), url: "https://host/kafka"),
         FormatSample(
             name: "datadog", format: .datadog(apiKey: "key", service: "shop", tags: "env:prod"),

@@ -122,7 +122,7 @@ def loki(record, findings):
 def kafka(record, findings):
     """Version 2: `{"records":[{"key":…,"value":…}]}` with embedded JSON."""
     content_type = "application/vnd.kafka.json.v2+json"
-    request = only(record, findings, "https://host:8082", "/topics/my%20topic", None, content_type, gzip=False)
+    request = only(record, findings, "https://host:8082", "/topics/my.topic", None, content_type, gzip=False)
     if not request:
         return
     findings.expect(request.headers.get("accept") == "application/vnd.kafka.v2+json", "Accept", request.headers)
