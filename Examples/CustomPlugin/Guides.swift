@@ -195,6 +195,35 @@ enum Guides {
         print("\(report.delivered) delivered, \(report.rejected) rejected, \(report.waiting) waiting")
     }
 
+    enum Folders {
+        static let events = "/tmp/shop/events"
+    }
+
+    static func sharedInstance(query: String) {
+        enum Analytics {
+            static let pipeline: Pipeline? = {
+                do {
+                    return try Pipeline(onDiagnostic: { print($0) }) {
+                        JSONLStore(at: Folders.events)
+                        HTTPTransport(to: "https://collector.example/events", format: .ndjson)
+                    }
+                } catch {
+                    print("no analytics: \(error)")
+                    return nil
+                }
+            }()
+        }
+        Analytics.pipeline?.track("Search", ["query": query])
+    }
+
+    static func flushLater(_ pipeline: Pipeline) {
+        func checkOut() {
+            pipeline.track("Purchase", ["amount": 12.5])
+            Task { await pipeline.flush() }
+        }
+        checkOut()
+    }
+
     static func shutdown(_ pipeline: Pipeline) async {
         let ledger = await pipeline.shutdown(timeout: .seconds(3))
         for route in ledger.routes where route.waiting > 0 {

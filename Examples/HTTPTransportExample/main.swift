@@ -6,14 +6,21 @@ import Foundation
 import SluiceHTTP
 import SluiceMemory
 
-guard CommandLine.arguments.count == 2 else {
-    print("usage: HTTPTransportExample URL")
+func fail(_ problem: String) -> Never {
+    print("HTTPTransportExample: \(problem)\nusage: HTTPTransportExample URL")
     exit(64)  // EX_USAGE
 }
 
-let pipeline = try Pipeline(onDiagnostic: { print($0) }) {
-    MemoryStore()
-    HTTPTransport(to: CommandLine.arguments[1])
+guard CommandLine.arguments.count == 2 else { fail("pass the URL of your collector") }
+
+let pipeline: Pipeline
+do {
+    pipeline = try Pipeline(onDiagnostic: { print($0) }) {
+        MemoryStore()
+        HTTPTransport(to: CommandLine.arguments[1])
+    }
+} catch {
+    fail("\(error)")
 }
 
 pipeline.track("AppOpened")

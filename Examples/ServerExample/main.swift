@@ -18,15 +18,21 @@ import SluiceStdout
 #endif
 
 let directory = getenv("EVENTS_DIR").map { String(cString: $0) }
-let pipeline = try Pipeline {
-    Sessions(.idle(.seconds(1_800)))
-    LifecycleEvents()
-    if let directory {
-        JSONLStore(at: directory)  // In a container: a volume.
-    } else {
-        MemoryStore()
+let pipeline: Pipeline
+do {
+    pipeline = try Pipeline {
+        Sessions(.idle(.seconds(1_800)))
+        LifecycleEvents()
+        if let directory {
+            JSONLStore(at: directory)  // In a container: a volume.
+        } else {
+            MemoryStore()
+        }
+        StdoutTransport()
     }
-    StdoutTransport()
+} catch {
+    print("ServerExample: \(error)")
+    exit(78)  // EX_CONFIG
 }
 let isWaiting = CommandLine.arguments.contains("--wait")
 // By default the process ends with the signal, as the system expects. This one continues, and returns from main.

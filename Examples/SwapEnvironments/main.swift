@@ -49,7 +49,13 @@ let folder = FileManager.default.temporaryDirectory.appending(path: "sluice-\(UU
 
 for stage in stages {
     let recorder = ScriptedTransport()
-    let pipeline = try makePipeline(stage, recorder: recorder, folder: folder, url: url)
+    let pipeline: Pipeline
+    do {
+        pipeline = try makePipeline(stage, recorder: recorder, folder: folder, url: url)
+    } catch {
+        print("SwapEnvironments: \(error)\nusage: SwapEnvironments [development|test|production [URL]]")
+        exit(64)  // EX_USAGE
+    }
     shop(pipeline)
     let route = await pipeline.shutdown(timeout: .seconds(1)).routes[0]
     print("\(stage): \(route.delivered) delivered, \(route.waiting) kept for the next launch")
