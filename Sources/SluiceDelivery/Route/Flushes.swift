@@ -68,7 +68,7 @@ struct Flushes: Sendable {
         flushes.append(
             Flush(
                 deadline: deadline, resume: resume, untaken: untaken, critical: min(critical, untaken),
-                batches: Dictionary(uniqueKeysWithValues: open.map { ($0.id, Set($0.rest)) })))
+                batches: Dictionary(open.map { ($0.id, Set($0.rest)) }, uniquingKeysWith: { $0.union($1) })))
     }
 
     mutating func end(_ which: End, _ ledger: RouteLedger) {

@@ -305,7 +305,7 @@ struct RouteState: Sendable {
         let missing = journal.ledger.waiting + rule.resolved - backlog.events
         if missing > 0 {
             reported { $0.lost(missing, .vanished) }
-        } else if missing == 0 {
+        } else {
             // The store has events that it can't return now. Ask later, not in a loop.
             rule.storeFailed(at: now, random: random)
         }

@@ -106,7 +106,7 @@ struct Worker {
     private func take(_ size: BatchSize, _ inputs: Int) -> Step {
         var failure: SluiceError?
         do throws(SluiceError) {
-            if let batch = try route.store.nextBatch(size) {
+            if let batch = try route.store.nextBatch(size), !batch.events.isEmpty {
                 return next { state, _ in state.took(batch, size) }
             }
         } catch {

@@ -26,7 +26,7 @@ struct Answer: Sendable {
     struct Failure: Sendable, Equatable {
         /// Whose fault a failure can be.
         enum Kind: Sendable {
-            /// No response, or one that is about the moment: 408, 425, 429.
+            /// No response, or one that is about the moment: 408, 425, 429, or a success that doesn't confirm the events.
             case passing
             /// The receiver is in trouble, or an event brings it into trouble: 5xx.
             case broken
@@ -123,7 +123,9 @@ extension Answer.Failure {
         switch verdict.kind {
         case .retry(let after):
             self.after = after
-            kind = [nil, 408, 425, 429].contains(status) ? .passing : .broken
+            // A success that leaves out an event says nothing about its fault.
+            let isPassing = status.map { (200..<300).contains($0) || [408, 425, 429].contains($0) } ?? true
+            kind = isPassing ? .passing : .broken
         default:
             after = verdict.holdTime
             kind = .refused

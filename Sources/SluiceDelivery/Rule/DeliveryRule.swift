@@ -110,6 +110,8 @@ struct DeliveryRule: Sendable {
     /// A receiver that fails less often is well: a failure counts whole.
     private static let wellChance = 0.05
     private static let growth = 1.3
+    /// A longer outage needs no more acceptances after it.
+    private static let maximumExponent = 40.0
     /// An acceptance takes back this many steps of growth. More would let all clients of a recovering receiver come together.
     private static let earned = 4.0
     /// Events are sent together while they have less blame.
@@ -563,17 +565,19 @@ struct DeliveryRule: Sendable {
         guard (row > 1 || exponent > 0 && !isBlamed) && pause.end <= now || failure.after != nil else { return }
         // The receiver's time is the minimum. The random wait keeps clients from coming back together.
         let after = min(max(failure.after ?? .zero, .zero), Self.maximumRetryAfter)
-        let end = now + after + wait(exponent, failure.kind, after: row, random())
+        // Refusals after another failure can be the same outage.
+        let refusals = failed.allSatisfy { $0.failure.kind == .refused } ? row : 0
+        let end = now + after + wait(exponent, failure.kind, after: refusals, random())
         let isNamed = after > .zero || pause.isNamed && pause.end > now
         pause = (max(pause.end, end), isNamed)
-        exponent += 1
+        exponent = min(exponent + 1, Self.maximumExponent)
     }
 
     /// The store has events that it can't return now.
     mutating func storeFailed(at now: Duration, random: () -> UInt64) {
         let end = now + wait(exponent, .broken, random())
         pause = (max(pause.end, end), pause.isNamed && pause.end > now)
-        exponent += 1
+        exponent = min(exponent + 1, Self.maximumExponent)
         isStoreFailing = true
     }
 
@@ -641,7 +645,9 @@ struct DeliveryRule: Sendable {
             let step = Int(exponent) < policy.backOffSteps.count ? policy.backOffSteps[Int(exponent)] : last
             return step.lowerBound + (step.upperBound - step.lowerBound) * fraction(random)
         }
-        func grown(_ exponent: Double) -> Duration { policy.backOff * pow(Self.growth, min(exponent, 40)) }
+        func grown(_ exponent: Double) -> Duration {
+            policy.backOff * pow(Self.growth, min(exponent, Self.maximumExponent))
+        }
         var longest = policy.maximumBackOff
         if kind == .refused { longest = max(longest, min(longest * 16, grown(Double(failures)))) }
         let limit = min(longest, grown(exponent) * ((1 - Self.wellChance) / (1 - chance)))

@@ -124,7 +124,7 @@ extension Verdict {
 
     fileprivate func explained(by response: HTTPResponse) -> Verdict {
         guard case .retry(let after) = kind, reason.isEmpty else { return self }
-        return .retry(after: after, reason: response.retryReason)
+        return .retry(after: after, reason: response.retryReason).saying(self.response, status)
     }
 }
 

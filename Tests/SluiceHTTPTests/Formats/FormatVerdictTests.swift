@@ -176,6 +176,29 @@ struct FormatVerdictTests {
         }
     }
 
+    @Test("an event's own status and words stay when the response explains its retry")
+    func explainedRetryKeepsStatus() throws {
+        for (format, body, statuses) in [
+            ("elasticsearch", ResponseTables.items(201, 429, 503), [nil, 429, 503]),
+            (
+                "kafkaV3",
+                ResponseTables.report + #"{"error_code":429,"message":"m"}{"error_code":50003,"message":"m"}"#,
+                [nil, 429, 500]
+            ),
+        ] {
+            let row = ResponseRow(format, 200, body, .retry)
+            let verdicts = try row.verdicts()
+            let explained = verdicts.explained(by: HTTPResponse(status: 200))
+            guard case .each(let before) = verdicts.kind, case .each(let after) = explained.kind else {
+                Issue.record("\(format): \(verdicts)")
+                continue
+            }
+            #expect(after.map(\.status) == statuses, "\(format)")
+            #expect(after.map(\.response) == before.map(\.response), "\(format)")
+            #expect(after.last?.reason.isEmpty == false, "\(format)")
+        }
+    }
+
     @Test("a result for a single event delays no other event")
     func throttledEventsDelayNoOthers() throws {
         func verdicts(_ format: String, _ status: Int, _ body: String, _ headers: [(name: String, value: String)] = [])

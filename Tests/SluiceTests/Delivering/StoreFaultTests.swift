@@ -218,6 +218,18 @@ import Testing
         await bench.sends(at: 15)
     }
 
+    @Test("a store that returns a batch without events is asked again after a pause")
+    func emptyBatchCausesNoLoop() async throws {
+        let store = EmptyBatchStore()
+        let bench = try Bench(store: store)
+        bench.track(1)
+        await bench.pipeline.flush()
+        #expect(bench.ledger.waiting == 1)
+        store.isBroken.withLock { $0 = false }
+        await bench.pipeline.flush()
+        #expect(bench.ledger.delivered == 1)
+    }
+
     @Test("a flush reports the bytes of earlier processes that were not read")
     func flushReportsUnreadBytes() async throws {
         let store = HollowStore(isReadable: false)
@@ -228,6 +240,16 @@ import Testing
         #expect(!report.isComplete)
         store.makeReadable()
         #expect(await bench.pipeline.flush().isComplete)
+    }
+}
+
+/// Returns batches without events while it is broken.
+private final class EmptyBatchStore: StoreWrapper {
+    let base = WatchedStore()
+    let isBroken = Locked(true)
+
+    func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
+        isBroken.withLock(\.self) ? Batch(id: 1, events: []) : try base.nextBatch(size)
     }
 }
 

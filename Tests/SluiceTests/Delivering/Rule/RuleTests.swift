@@ -111,6 +111,23 @@ import Testing
         }
     }
 
+    @Test("One refusal after an outage pauses no longer than the outage did, and ten acceptances forget a long outage")
+    func refusalAfterOutage() {
+        var bench = Bench((0..<40).map { ["\($0)"] })
+        for _ in 0..<500 {
+            bench.send(RuleWorld.verdicts(503))
+            bench.now += .seconds(300)
+        }
+        bench.send(RuleWorld.verdicts(404))
+        #expect(bench.pause == 300)
+        for _ in 0..<10 {
+            bench.now += .seconds(300)
+            bench.send(Self.accepted)
+        }
+        bench.send(RuleWorld.verdicts(503))
+        #expect(bench.pause == 0 && bench.rule.row == 1)
+    }
+
     @Test("A flush ends the pause, and an acceptance takes back four steps of its growth")
     func exponents() {
         var bench = Bench([Array("abcdefghij").map(String.init), ["k", "l"], ["m", "n"], ["o", "p"]])
@@ -353,6 +370,20 @@ import Testing
         bench = Bench([["a"], ["b"]])
         guard let part = bench.next() else { return #expect(Bool(false)) }
         #expect(bench.apply(.all(.tooLarge()), to: part).count == 1 && bench.rule.waiting == 0)
+    }
+
+    @Test(
+        "A retry is a failure of the moment without a status, or with one that is about the moment or a success",
+        arguments: [
+            (nil, 200), (nil, 204), (nil, 408), (nil, 429), (429, 200), (429, 500), (500, 200), (nil, 503), (503, 429),
+        ])
+    func moments(own: Int?, status: Int) {
+        var verdict = Verdict.retry()
+        verdict.status = own
+        let isPassing = own.map { $0 == 429 } ?? (status != 503)
+        for verdicts in [Verdicts.all(verdict, status: status), .each([verdict, verdict], status: status)] {
+            #expect((Answer(verdicts, count: 2).failure?.kind == .passing) == isPassing)
+        }
     }
 
     @Test("A list of verdicts with the wrong length is a passing failure")
