@@ -55,8 +55,8 @@ extension Limits {
     /// An event has up to 20 properties. Event names have up to 256 characters, and names and values of properties up
     /// to 125, in UTF-16 code units. Longer texts are cut. There are up to 200 event names, and events of further names are
     /// dropped. Names that begin with `$` don't count. As in App Center's SDKs, properties without a name and values that
-    /// are objects or lists are left out, and don't count among the 20. Objects of plain values under a name that begins
-    /// with `$`, such as `$set`, stay.
+    /// are objects or lists are left out, and don't count among the 20. Objects under a name that begins with `$`, such as
+    /// `$set`, stay without their nested members.
     public static var appCenter: Limits {
         var limits = Limits(
             eventName: .cut(to: 256), properties: .cut(to: 20), propertyName: .cut(to: 125), string: .cut(to: 125))
@@ -68,15 +68,16 @@ extension Limits {
 
     /// The limits of Sensors Analytics.
     ///
-    /// Names have up to 100 letters, digits, `_` and `$`. Properties can't have reserved names. Strings have up to
-    /// 8,191 characters, and lists contain only strings. Strings are cut, other properties are left out, and events
-    /// with invalid names are dropped.
+    /// Names have up to 100 letters, digits, `_` and `$`, and none is reserved. This holds for events, properties, members of
+    /// profiles and items, and kinds of items, ids and groups. Strings have up to 8,191 characters, and lists contain only
+    /// strings. Strings are cut, other properties are left out, and events with forbidden names are dropped.
     public static var sensors: Limits {
         var limits = Limits(
             eventName: .dropEvent(over: 100), propertyName: .dropProperty(over: 100), string: .cut(to: 8_191))
         limits.names = .dropProperty
         limits.reservedNames = [
-            "date", "datetime", "distinct_id", "event", "events", "first_id", "id", "original_id", "device_id",
+            "date", "datetime", "distinct_id", "event", "event_id", "events", "first_id", "id", "original_id",
+            "device_id",
             "properties", "second_id", "time", "user_id", "users", "user_tag*", "user_group*",
         ]
         limits.nesting = .dropProperty

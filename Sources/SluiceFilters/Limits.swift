@@ -15,6 +15,10 @@ public import Sluice
 /// level only. Properties from the stages above count too, so list the filter above `AutoProperties` to limit only your
 /// own properties.
 ///
+/// The members of an object under a name that begins with `$`, such as the `$set` of a profile, count as properties: a
+/// forbidden member is left out, and the others stay. The names in `$unset` follow the rules too. An event whose kind of
+/// item or id has a forbidden name is dropped.
+///
 /// If cutting makes names equal, one property stays. The ledger counts changed events by ``Sluice/Sanitization``, and
 /// dropped events by ``Sluice/DropReason``.
 public struct Limits: Processor {
@@ -31,17 +35,17 @@ public struct Limits: Processor {
     public var string: Rule? { didSet { values = ValueLimits(self) } }
     /// The action for names with characters other than ASCII letters, digits, `_` and `$`, or with a digit first.
     public var names: Rule? { didSet { values = ValueLimits(self) } }
-    /// Names that properties must not have, regardless of case. A name that ends with `*` is a prefix.
+    /// Names that neither events nor properties may have, regardless of case. A name that ends with `*` is a prefix.
     ///
     /// ```swift
     /// var limits = Limits(string: .cut(to: 1_000))
     /// limits.reservedNames = ["id", "time", "internal_*"]
     /// ```
     ///
-    /// The action is the one of ``names``. Without it, the property is dropped.
+    /// The action is the one of ``names``. Without it, the property or the event is dropped.
     public var reservedNames: Set<String> = [] { didSet { values = ValueLimits(self) } }
-    /// The action for objects, and for lists of anything but strings. Objects of plain values under a name that begins
-    /// with `$`, such as the `$set` of a profile, are allowed, because the backend's wire format flattens them.
+    /// The action for objects, and for lists of anything but strings. Objects under a name that begins with `$`, such as the
+    /// `$set` of a profile, are allowed, because the backend's wire format flattens them. The rule applies to their members.
     public var nesting: Rule? { didSet { values = ValueLimits(self) } }
     /// Whether ``nesting`` forbids lists of strings too, and a property must have a name.
     var isStrict = false { didSet { values = ValueLimits(self) } }
@@ -120,7 +124,9 @@ public struct Limits: Processor {
     /// Applies the limits to the event.
     public func process(_ event: inout Event) -> Disposition {
         let isNameFine = eventName.map { event.name.utf8.count <= $0.limit } ?? true
-        if isNameFine, names == nil, distinctEventNames == nil, hold(for: event.properties) { return .keep }
+        if isNameFine, names == nil, reservedNames.isEmpty, distinctEventNames == nil, hold(for: event.properties) {
+            return .keep
+        }
         let original = event
         guard let refusal = limit(&event) else { return .keep }
         if refusal.isSetAside { setAside(original, refusal.reason) }
@@ -128,8 +134,8 @@ public struct Limits: Processor {
     }
 
     private func limit(_ event: inout Event) -> Refusal? {
-        if let names, !event.name.hasPlainCharacters {
-            return Refusal(.invalidName, names.strategy)
+        if let violation = values.violation(of: event.name) {
+            return Refusal(violation.reason, violation.strategy)
         }
         if let rule = eventName, let cut = event.name.cut(to: rule.limit) {
             guard rule.strategy == .cut else { return Refusal(.eventNameTooLong, rule.strategy) }

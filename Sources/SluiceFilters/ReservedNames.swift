@@ -2,7 +2,7 @@ import Sluice
 
 /// Names, and prefixes of names, that a backend reserves, compared by characters and regardless of case.
 struct ReservedNames: Sendable {
-    let names: CaseInsensitiveNames
+    private let names: CaseInsensitiveNames
     private let prefixes: [String]
     let isEmpty: Bool
 
@@ -13,9 +13,7 @@ struct ReservedNames: Sendable {
         prefixes = names.filter { $0.hasSuffix("*") }.map { $0.dropLast().lowercased() }
     }
 
-    var hasPrefixes: Bool { !prefixes.isEmpty }
-
     func contains(_ name: String) -> Bool {
-        names.contains(name) || hasPrefixes && prefixes.contains(where: name.lowercased().hasPrefix)
+        names.contains(name) || !prefixes.isEmpty && prefixes.contains(where: name.lowercased().hasPrefix)
     }
 }

@@ -1,17 +1,21 @@
 import Sluice
 
-/// The rules for single properties. Rules for lengths hold at every depth.
+/// The rules for single properties. Rules for lengths hold at every depth. The members of an object under a `$` name, such
+/// as the `$set` of a profile, are properties themselves, because wire formats put them at the top level.
 // A class, because `Limits` is a value, and each copy would retain every part of this one.
 final class ValueLimits: Sendable {
     struct Findings {
         var sanitizations: [Sanitization] = []
-        var dropsProperty = false
+        /// Why the property is dropped.
+        var dropReason: DropReason?
         var refusal: Refusal?
+        var dropsProperty: Bool { dropReason != nil }
+        var isFinal: Bool { dropsProperty || refusal != nil }
 
         /// Records a violation that can't be shortened. The property or the event is dropped.
         mutating func forbid(_ strategy: Limits.Rule.Strategy, _ reason: DropReason) {
             switch strategy {
-            case .cut, .dropProperty: dropsProperty = true
+            case .cut, .dropProperty: dropReason = dropReason ?? reason
             case .dropEvent, .setAside: refusal = refusal ?? Refusal(reason, strategy)
             }
         }
@@ -38,26 +42,67 @@ final class ValueLimits: Sendable {
     /// than characters.
     func hold(for properties: Properties) -> Bool {
         if isStrict, properties[""] != nil { return false }
-        guard characters == nil, !reserved.hasPrefixes,
-            reserved.isEmpty || !properties.hasName(among: reserved.names)
-        else { return false }
+        guard characters == nil, reserved.isEmpty else { return false }
         if name == nil, string == nil, nesting == nil { return true }
         return properties.isFlat
             && properties.longestNameBytes <= name?.limit ?? .max
             && properties.longestStringBytes <= string?.limit ?? .max
     }
 
+    /// Why nothing can have this name: an event, a property, or a kind of items or ids.
+    func violation(of name: String) -> (strategy: Limits.Rule.Strategy, reason: DropReason)? {
+        if let characters, !name.hasPlainCharacters { return (characters, .invalidName) }
+        if !reserved.isEmpty, reserved.contains(name) { return (characters ?? .dropProperty, .reservedName) }
+        return nil
+    }
+
     /// The property within the limits. Nil if it needs no change, or if the findings drop it.
     func fitted(_ property: Property, _ findings: inout Findings) -> Property? {
-        if let characters, !property.name.hasPlainCharacters { findings.forbid(characters, .invalidName) }
-        if !reserved.isEmpty, reserved.contains(property.name) {
-            findings.forbid(characters ?? .dropProperty, .reservedName)
+        let name = property.name
+        guard name.utf8.first == UInt8(ascii: "$") else { return plain(property, withLists: !isStrict, &findings) }
+        switch property.value {
+        case .object(let members):
+            let outer = plain(Property(name, true), withLists: true, &findings)
+            // As wire formats without objects do.
+            let prefix = SluiceNames.objects.contains(name) ? "" : name.dropFirst() + "_"
+            let fitted = fitted(members.lazy.map { Property(prefix + $0.name, $0.value) }, &findings)
+            let pairs = fitted?.map { (String(Substring($0.name.utf8.dropFirst(prefix.utf8.count))), $0.value) }
+            guard outer != nil || pairs != nil else { return nil }
+            return Property(outer?.name ?? name, pairs.map { .object(members.replacingAll(by: $0)) } ?? property.value)
+        case .array(let names) where name == SluiceNames.list:
+            let fitted = fitted(names.lazy.map { Property($0.string ?? "", true) }, &findings)
+            return fitted.map { Property(name, .array(PropertyArray($0.map { .string($0.name) }))) }
+        case .string(let kind) where SluiceNames.kinds.contains(name):
+            var own = Findings()
+            _ = plain(Property(kind, true), withLists: true, &own)
+            if let reason = own.dropReason { own.refusal = Refusal(reason, .dropEvent) }
+            findings.refusal = findings.refusal ?? own.refusal
+        default: break
         }
-        if isStrict, property.name.isEmpty { findings.dropsProperty = true }
-        if let nesting, !property.value.isPlain(withLists: !isStrict), !property.isEnvelope {
-            findings.forbid(nesting, .nestedValue)
+        return plain(property, withLists: !isStrict, &findings)
+    }
+
+    /// The properties within the limits. Nil if all are.
+    private func fitted(_ properties: some Sequence<Property>, _ findings: inout Findings) -> [Property]? {
+        var isChanged = false
+        let result = properties.compactMap { property in
+            var own = Findings()
+            let fitted = plain(property, withLists: true, &own)
+            findings.refusal = findings.refusal ?? own.refusal
+            findings.sanitizations += own.dropsProperty ? [.droppedProperty] : own.sanitizations
+            isChanged = isChanged || own.dropsProperty || fitted != nil
+            return own.dropsProperty ? nil : fitted ?? property
         }
-        guard name != nil || string != nil, findings.refusal == nil, !findings.dropsProperty else { return nil }
+        return isChanged ? result : nil
+    }
+
+    private func plain(
+        _ property: Property, withLists permitsLists: Bool, _ findings: inout Findings
+    ) -> Property? {
+        if let violation = violation(of: property.name) { findings.forbid(violation.strategy, violation.reason) }
+        if isStrict, property.name.isEmpty { findings.forbid(.dropProperty, .invalidName) }
+        if let nesting, !property.value.isPlain(withLists: permitsLists) { findings.forbid(nesting, .nestedValue) }
+        guard name != nil || string != nil, !findings.isFinal else { return nil }
         return shortened(property, &findings)
     }
 
@@ -96,12 +141,14 @@ final class ValueLimits: Sendable {
     }
 }
 
-extension Property {
-    /// Whether this is an object of plain values that are not the event's own properties, such as `$set`.
-    fileprivate var isEnvelope: Bool {
-        guard name.utf8.first == UInt8(ascii: "$"), case .object(let object) = value else { return false }
-        return object.allSatisfy { $0.value.isPlain(withLists: true) }
-    }
+/// The properties of `Identity` whose values have names. All wire formats put these names at the top level of a record.
+private enum SluiceNames {
+    /// Objects whose members keep their names. Others get the object's name in front, such as `groups_company`.
+    static let objects: Set = ["$set", "$set_once", "$increment", "$append", "$item", "$identities"]
+    /// A list of names.
+    static let list = "$unset"
+    /// The name of a kind of things, without which the event has no meaning.
+    static let kinds: Set = ["$item_type", "$id_kind"]
 }
 
 extension PropertyValue {

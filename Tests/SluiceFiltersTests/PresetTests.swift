@@ -106,7 +106,9 @@ import Testing
         "Sensors' event names have up to 100 letters, digits, underscores and dollars, and don't begin with a digit",
         arguments: [
             ("Purchase_2", nil), ("$AppStart", nil), ("_x", nil), ("", .invalidName), ("2nd", .invalidName),
-            ("Event", nil), ("$SignUp", nil), ("With Space", .invalidName), ("Käse", .invalidName),
+            ("Seen", nil), ("$SignUp", nil), ("With Space", .invalidName), ("Käse", .invalidName),
+            ("Event", .reservedName), ("events", .reservedName), ("Users", .reservedName), ("time", .reservedName),
+            ("user_tag_x", .reservedName), ("id", .reservedName), ("event_id", .reservedName), ("$event", nil),
             ("a-b", .invalidName),
             (text(100), nil), (text(101), .eventNameTooLong),
         ] as [(String, DropReason?)])
@@ -128,7 +130,7 @@ import Testing
             ("$time_correction", true), (text(100), true), (text(101), false),
         ])
     func sensorsLeavesOutInvalidNames(name: String, stays: Bool) throws {
-        let event = try #require(Limits(.sensors).processed("Event", [name: 1, "other": 2]))
+        let event = try #require(Limits(.sensors).processed("Seen", [name: 1, "other": 2]))
         #expect(event.properties == (stays ? [name: 1, "other": 2] : ["other": 2]))
         #expect(event.reportedSanitizations == (stays ? [] : [.droppedProperty]))
     }
@@ -140,11 +142,26 @@ import Testing
         let test = try TestPipeline { Limits(rules) }
         test.pipeline.track("Event", ["SECRET": 1, "Tmp_x": 2, "tmp": 3, "with space": 4])
         test.pipeline.track("Secret")
-        #expect(test.pipeline.ledger.dropped.isEmpty)
+        #expect(test.pipeline.ledger.dropped == [.reservedName: 1])
         #expect(test.pipeline.ledger.sanitized == [.droppedProperty: 1])
         let events = await test.events()
-        #expect(events.map(\.name) == ["Event", "Secret"])
+        #expect(events.map(\.name) == ["Event"])
         #expect(events[0].properties == ["tmp": 3, "with space": 4])
+    }
+
+    @Test("a change of a profile loses its forbidden members only, in App Center's limits too")
+    func appCenterKeepsChanges() throws {
+        let limits = Limits(.appCenter)
+        let long = String(repeating: "x", count: 130)
+        let changes: Properties = [
+            "plan": "pro", "nested": ["a": 1], "tags": ["a"], "mixed": [1], "": 1, long: .string(long),
+        ]
+        let event = try #require(limits.processed("$ProfileSet", ["$set": .object(changes)]))
+        let cut = String(long.prefix(125))
+        #expect(event.properties == ["$set": ["plan": "pro", "tags": ["a"], cut: .string(cut)]])
+        #expect(Set(event.reportedSanitizations) == [.droppedProperty, .cutPropertyName, .truncatedString])
+        let unset = try #require(limits.processed("$ProfileUnset", ["$unset": ["plan", .string(long), ""]]))
+        #expect(unset.properties == ["$unset": ["plan", .string(cut)]])
     }
 
     @Test(
@@ -155,7 +172,7 @@ import Testing
         ] as [(PropertyValue, Bool)])
     func sensorsLimitsValueTypes(value: PropertyValue, stays: Bool) throws {
         let properties: Properties = ["p": value, "d": .date(Timestamp(milliseconds: 0))]
-        let event = try #require(Limits(.sensors).processed("Event", properties))
+        let event = try #require(Limits(.sensors).processed("Seen", properties))
         #expect(event.properties["p"] == (stays ? .some(value) : .none))
         #expect(event.properties["d"] == .date(Timestamp(milliseconds: 0)))
     }
@@ -163,7 +180,7 @@ import Testing
     @Test("Sensors' strings are cut to 8,191 characters, in lists too")
     func sensorsCutsStrings() throws {
         let long = PropertyValue.string(Self.text(8_192))
-        let event = try #require(Limits(.sensors).processed("Event", ["s": long, "l": ["a", long]]))
+        let event = try #require(Limits(.sensors).processed("Seen", ["s": long, "l": ["a", long]]))
         let cut = PropertyValue.string(Self.text(8_191))
         #expect(event.properties == ["s": cut, "l": ["a", cut]])
         #expect(event.reportedSanitizations == [.truncatedString])
