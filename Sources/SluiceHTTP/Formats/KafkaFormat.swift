@@ -52,7 +52,7 @@ struct KafkaFormat: WireFormat {
     private static func verdict(of result: PropertyValue, later: Verdict) -> Verdict {
         guard let result = result.object else { return later }
         switch result["error_code"] {
-        case nil, .some(.null): return result["offset"]?.asInt == nil ? later : .accepted
+        case nil: return result["offset"]?.asInt == nil ? later : .accepted
         // Karapace uses this code for its own timeouts too.
         case .some(.int(1)):
             let reason = result["error"]?.string ?? ""

@@ -82,11 +82,10 @@ struct OTLPFormat: WireFormat {
         switch object["partialSuccess"] {
         // Another member is that of an error or of another server.
         case nil: return .all(object.isEmpty ? .accepted : .retry(after: nil))
-        case .null: return .all(.accepted)
         case .object(let object): partial = object
         default: return .all(.retry(after: nil))
         }
-        guard let rejected = partial["rejectedLogRecords"], rejected != .null else { return .all(.accepted) }
+        guard let rejected = partial["rejectedLogRecords"] else { return .all(.accepted) }
         let count = batch.events.count
         guard let number = rejected.asInt, (0...count).contains(number) else { return .all(.retry(after: nil)) }
         let reason = "the OTLP receiver rejected \(number) of \(count) records without saying which"

@@ -47,13 +47,12 @@ struct SegmentFormat: WireFormat {
         if response.status == 429, response.retryAfter == nil { return .all(.retry(after: response.rateLimitReset())) }
         guard (200...299).contains(response.status) else { return .all(response.verdict) }
         let object = response.jsonObject
-        if object?["success"] == true, [nil, .null].contains(object?["error"]) { return .all(.accepted) }
+        if object?["success"] == true, object?["error"] == nil { return .all(.accepted) }
         if Self.isOfSegment(response.url) { return .all(.retry(after: nil)) }
         let text = response.body.filter { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
         if response.isComplete, text.isEmpty || text.elementsEqual("OK".utf8) { return .all(.accepted) }
-        let isFailure = ["success", "message", "error", "errors", "code"]
-            .contains { ![nil, .null].contains(object?[$0]) }
-        let isFine = ["ok", "status"].allSatisfy { [nil, .null, true, "ok", "success", 200].contains(object?[$0]) }
+        let isFailure = ["success", "message", "error", "errors", "code"].contains { object?[$0] != nil }
+        let isFine = ["ok", "status"].allSatisfy { [nil, true, "ok", "success", 200].contains(object?[$0]) }
         return .all(object != nil && !isFailure && isFine ? .accepted : .retry(after: nil))
     }
 

@@ -1,7 +1,8 @@
 public import Sluice
 
 extension HTTPResponse {
-    /// The body as JSON, or nil if it is incomplete or not JSON.
+    /// The body as JSON, or nil if it is incomplete or not JSON. Members that are null are left out, because servers write
+    /// them for values that they don't have.
     ///
     /// ```swift
     /// struct StatusFormat: WireFormat {
@@ -15,7 +16,7 @@ extension HTTPResponse {
     public var json: PropertyValue? {
         guard isComplete else { return nil }
         do {
-            return try JSONReader.value(of: body)
+            return try JSONReader.value(of: body).withoutNulls
         } catch {
             return nil
         }
@@ -64,6 +65,16 @@ extension HTTPResponse {
 }
 
 extension PropertyValue {
+    /// The value without members that are null, at any depth. Elements of lists stay, because their positions count.
+    fileprivate var withoutNulls: PropertyValue {
+        switch self {
+        case .object(let object):
+            .object(Properties(object.lazy.filter { $0.value != .null }.map { ($0.name, $0.value.withoutNulls) }))
+        case .array(let array): .array(PropertyArray(array.lazy.map(\.withoutNulls)))
+        default: self
+        }
+    }
+
     /// An integer, or a string that contains one. Some protocols write integers as strings, because JSON's numbers can
     /// lose digits.
     var asInt: Int? {

@@ -68,6 +68,26 @@ struct FormatVerdictTests {
         #expect(try row.verdicts().fates(of: 3) == row.fates)
     }
 
+    @Test(
+        "a member that is null is the same as a missing one, in each documented response", arguments: FormatSample.all)
+    func nullIsAbsent(sample: FormatSample) throws {
+        let rows = ResponseTables.all.filter { $0.format == sample.name }
+        let objects = rows.map { HTTPResponse(status: 200, body: Array($0.body.utf8)).jsonObjects }
+        // Each object gets all names that any object of the format's responses has.
+        let names = Set(objects.joined().flatMap { PropertyValue.object($0).namesAtAnyDepth }).union(["unknown"])
+        for (row, objects) in zip(rows, objects) where !objects.isEmpty {
+            var body: [UInt8] = []
+            for object in objects {
+                var writer = JSONWriter()
+                writer.value(PropertyValue.object(object).adding(nullsFor: names))
+                body += writer.bytes
+            }
+            let response = HTTPResponse(status: row.status, headers: row.headers, body: body)
+            let fates = try FormatSample.named(row.format).wire.verdicts(for: .allKinds(), from: response).fates(of: 3)
+            #expect(fates == row.fates, "\(row.testDescription)")
+        }
+    }
+
     /// Formats whose backend returns a status only.
     static let takesAnySuccess: Set<String> = [
         "jsonArray", "ndjson", "fluentBit", "vector", "sensors", "segment", "telemetryDeck",
@@ -239,6 +259,29 @@ struct FormatVerdictTests {
             #"{"throttled_events":1.5}"#,
         ] {
             #expect(try ResponseRow("amplitude", 429, body, .retry).verdicts() == .all(.retry(after: nil)))
+        }
+    }
+}
+
+extension PropertyValue {
+    /// The names of all members.
+    fileprivate var namesAtAnyDepth: [String] {
+        switch self {
+        case .object(let object): object.flatMap { [$0.name] + $0.value.namesAtAnyDepth }
+        case .array(let array): array.flatMap(\.namesAtAnyDepth)
+        default: []
+        }
+    }
+
+    /// The value with a null in every object for each of the names that it doesn't have.
+    fileprivate func adding(nullsFor names: Set<String>) -> PropertyValue {
+        switch self {
+        case .object(let object):
+            var result = Properties(object.map { ($0.name, $0.value.adding(nullsFor: names)) })
+            result.addDefaults(Properties(names.map { ($0, .null) }))
+            return .object(result)
+        case .array(let array): return .array(PropertyArray(array.map { $0.adding(nullsFor: names) }))
+        default: return self
         }
     }
 }

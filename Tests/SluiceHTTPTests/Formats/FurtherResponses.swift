@@ -104,6 +104,13 @@ enum FurtherResponses {
         ResponseRow("kinesis", 200, kinesis("+", "x", "+", failed: 0), .retry),
         ResponseRow(
             "kinesis", 200, #"{"FailedRecordCount":0,"Records":[{},1,{"SequenceNumber":""}]}"#, .retry),
+        // The form of LocalStack.
+        ResponseRow(
+            "kinesis", 200,
+            #"{"FailedRecordCount":1,"Records":[{"ErrorCode":null,"ErrorMessage":null,"SequenceNumber":"49","ShardId":"s"},"#
+                + #"{"ErrorCode":"InternalFailure","ErrorMessage":"x","SequenceNumber":null},"#
+                + #"{"ErrorCode":null,"ErrorMessage":null,"SequenceNumber":"50","ShardId":"s"}],"EncryptionType":null}"#,
+            .accepted, .retry, .accepted),
         ResponseRow("kinesis", 200, .retry), ResponseRow("kinesis", 204, .hold),
         ResponseRow("kinesis", 400, exception("ProvisionedThroughputExceededException"), .retry),
         ResponseRow("kinesis", 400, exception("com.amazonaws.kinesis#ThrottlingException"), .retry),
