@@ -36,30 +36,28 @@ struct PostHogFormat: WireFormat {
         }
     }
 
-    /// Reads `{"results":{"<uuid>":{"result":"ok"}}}`. Only events with `retry` are sent again.
+    /// Reads `{"results":{"<uuid>":{"result":"ok"}}}`. As in PostHog's SDKs, an event without a result, or with an unknown
+    /// one, is accepted.
     func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
         guard (200...299).contains(response.status) else { return .all(response.verdict) }
         guard response.isComplete else { return .all(.retry(after: nil)) }
-        guard let results = response.jsonObject?["results"]?.object else { return .all(.unrecognized("PostHog")) }
+        guard let results = response.jsonObject?["results"]?.object, results.allSatisfy({ $0.value.object != nil })
+        else { return .all(.unrecognized("PostHog")) }
         return .each(
             batch.events.map { line in
-                guard let id = line.id, let result = results[id.description],
-                    let kind = result.object?["result"]?.string
-                else { return .retry(after: response.retryAfter) }
+                guard let id = line.id, let result = results[id.description]?.object else { return .accepted }
                 func rejected(_ reason: String) -> Verdict {
                     var words = JSONWriter()
-                    words.value(result)
+                    words.object(result)
                     var verdict = Verdict.rejected(reason: reason)
                     verdict.response = String(decoding: words.bytes, as: UTF8.self)
                     return verdict
                 }
-                switch kind {
-                case "ok", "warning": return .accepted
+                switch result["result"] {
                 case "retry": return .retry(after: response.retryAfter)
                 case "drop": return rejected("PostHog dropped the event")
                 case "limited": return rejected("PostHog dropped the event, since a quota is used up")
-                // Its SDKs don't repeat an event with a result of the future.
-                default: return rejected("PostHog returned an unknown result")
+                default: return .accepted
                 }
             })
     }
