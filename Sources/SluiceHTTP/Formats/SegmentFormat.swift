@@ -9,10 +9,11 @@ struct SegmentFormat: WireFormat {
     /// Of this format, as one for each instance of a Segment SDK.
     var instanceID = EventID.random(PipelineEnvironment.systemRandom)
 
-    var maximumBatchSize: BatchSize { BatchSize(events: 2_500, bytes: 400_000) }
-    var maximumBodyBytes: Int { 500_000 }
-    /// 32 KB, plus the envelope.
-    var maximumEventBytes: Int { 32_768 + 48 }
+    var maximumBatchSize: BatchSize { BatchSize(events: 2_500, bytes: maximumBodyBytes / 5 * 4) }
+    /// RudderStack's servers and SDKs accept 4 MB, for a batch and for an event.
+    var maximumBodyBytes: Int { isRudderStack ? 4_000_000 : 500_000 }
+    /// Segment: 32 KB, plus the envelope.
+    var maximumEventBytes: Int { isRudderStack ? maximumBodyBytes : 32_768 + 48 }
     var acceptsGzip: Bool { true }
 
     private static let otherPaths = [

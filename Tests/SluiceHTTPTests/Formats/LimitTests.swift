@@ -104,6 +104,28 @@ struct LimitTests {
         #expect(try TrialServer.numbers(in: #require(server.received.all.first).body) == [2, 1])
     }
 
+    @Test(
+        "RudderStack takes what its SDK for Python sends: up to 4 MB, in an event and in a batch",
+        arguments: [
+            [40_000], Array(repeating: 30_000, count: 40), [900_000, 900_000], Array(repeating: 300_000, count: 13),
+        ])
+    func rudderStackTakesLargeEvents(sizes: [Int]) async throws {
+        let server = try Server(responding: HTTPResponse.ok)
+        let transport = HTTPTransport(
+            to: server.url, format: .rudderStack(writeKey: "k"), configuration: .init(gzip: false))
+        try transport.open(in: PipelineEnvironment())
+        let events = try sizes.enumerated().map { number, size in
+            var event = Event.numbered(number)
+            event.properties["pad"] = .string(String(repeating: "x", count: size))
+            return try EventLine(event)
+        }
+        let verdicts = try await transport.send(Batch(id: 1, events: events))
+        #expect(verdicts.fates(of: sizes.count).allSatisfy { $0 == .accepted })
+        #expect(server.received.all.count == 1)
+        #expect(HTTPFormat.rudderStack(writeKey: "k").maximumBodyBytes <= 4_096_000)
+        #expect(HTTPFormat.segment(writeKey: "k").maximumBodyBytes == 500_000)
+    }
+
     @Test("only Segment's limit is below a pipeline's default for one event")
     func onlySegmentLimitsDefaultEvents() {
         let limited = FormatSample.all.filter { $0.wire.maximumEventBytes < 1_000_000 }.map(\.name)
