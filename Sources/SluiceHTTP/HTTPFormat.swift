@@ -252,20 +252,30 @@ extension HTTPFormat {
     /// ```
     ///
     /// The measurement is the event's name. Ids and properties are fields; lists and objects are JSON in a string. A
-    /// field has one type: if an event has a property of another type than before, the event becomes a dead letter.
+    /// field has one type, and integers are written as floats, because a property is often 12 in one event and 12.5 in another.
+    /// An event that has a text in the place of a number, or the reverse, becomes a dead letter.
     ///
     /// - Parameters:
     ///   - bucket: The bucket's name, or the database's name at InfluxDB 3.
     ///   - organization: The organization's name, if the server needs one.
     ///   - token: A token that may write.
+    ///   - keepsIntegers: Whether integers are InfluxDB's integers. Use this if your properties never change between
+    ///     integers and fractions, or if they have integers beyond 2^53, which floats round.
     /// - Returns: The format.
-    public static func influxDB(bucket: String, organization: String? = nil, token: String) -> HTTPFormat {
-        HTTPFormat(InfluxDBFormat(target: .bucket(bucket, organization: organization, token: token)))
+    public static func influxDB(
+        bucket: String, organization: String? = nil, token: String, keepsIntegers: Bool = false
+    ) -> HTTPFormat {
+        HTTPFormat(
+            InfluxDBFormat(
+                target: .bucket(bucket, organization: organization, token: token), keepsIntegers: keepsIntegers))
     }
 
     /// Points for a database of InfluxDB 1, such as the 1.6 of Debian, in the line protocol. See
-    /// ``influxDB(bucket:organization:token:)``.
-    public static func influxDBV1(database: String, user: String? = nil, password: String? = nil) -> HTTPFormat {
-        HTTPFormat(InfluxDBFormat(target: .database(database, user: user, password: password)))
+    /// ``influxDB(bucket:organization:token:keepsIntegers:)``.
+    public static func influxDBV1(
+        database: String, user: String? = nil, password: String? = nil, keepsIntegers: Bool = false
+    ) -> HTTPFormat {
+        HTTPFormat(
+            InfluxDBFormat(target: .database(database, user: user, password: password), keepsIntegers: keepsIntegers))
     }
 }

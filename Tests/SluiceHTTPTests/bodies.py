@@ -342,7 +342,7 @@ def influx(case, text, events):
             if value is not None:
                 value = json.dumps(value, separators=(",", ":")) if isinstance(value, (list, dict)) else value
                 value = value.replace("\n", "\\n") if isinstance(value, str) else value
-                expected[key + "_" * (key in ("id", "time", "part"))] = value
+                expected["name." * (key in ("id", "time", "part")) + key] = value
         same(found, expected)
 
 
@@ -362,14 +362,16 @@ def matomo(case, text, events):
 
 def google(case, text, events):
     body = strict(text)
-    parameter = re.compile(r"^[A-Za-z][A-Za-z0-9_]{0,39}$")
+    parameter = re.compile(r"^[^\W\d_]\w{0,39}$")
     check(body, {"client_id": str, "user_id?": str, "events": [{"name": parameter, "timestamp_micros": int, "params": dict}]})
     for row, event in together(body["events"], events):
         assert row["timestamp_micros"] == event["time"] * 1_000 and row["params"].pop("event_id") == event["id"]
         assert row["params"].pop("engagement_time_msec") == 1 and len(row["params"]) <= 23
         for name, value in row["params"].items():
             assert parameter.match(name)
-            given = event["properties"][name]
+            # A name that has to change ends with `_` and six characters.
+            found = {re.sub(r"\W", "_", own): own for own in event["properties"]}
+            given = event["properties"][name if name in event["properties"] else found[name[:-7]]]
             same(value, given if type(given) is not bool else json.dumps(given))
 
 

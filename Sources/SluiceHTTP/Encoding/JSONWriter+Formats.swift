@@ -8,18 +8,6 @@ extension Timestamp {
     }
 }
 
-extension Property {
-    /// Returns a name for the object that has the format's own names and the other properties. A property with one of
-    /// the format's names gets the prefix `properties.` until its name is free, because an object must not contain a
-    /// name twice.
-    func outerName(beside names: Set<String>, in properties: Properties) -> String {
-        guard names.contains(name) else { return name }
-        var outer = "properties." + name
-        while properties[outer] != nil { outer = "properties." + outer }
-        return outer
-    }
-}
-
 extension PropertyValue {
     /// A string or a date without quotes, and JSON for any other value.
     var text: String {
@@ -72,6 +60,18 @@ extension EventLine {
     /// - Complexity: O(number of bytes). Without a date, nothing is copied.
     public var json: ArraySlice<UInt8> { bytes.withPlainDates }
 
+    /// The event for a record of a backend that has fields for ids: a blank id is left out, because it is no one's.
+    func record() throws(SluiceError) -> Event {
+        var event = try event()
+        event.distinctID = event.distinctID?.asID
+        event.anonymousID = event.anonymousID?.asID
+        event.loginID = event.loginID?.asID
+        return event
+    }
+
+    /// The distinct id, read without the rest of the line. Nil if it is missing or blank.
+    func person() throws(SluiceError) -> String? { try field("distinct_id")?.string?.asID }
+
     /// The id by which receivers recognize the event.
     func canonicalID() throws(SluiceError) -> EventID {
         guard let id else { throw SluiceError(.malformedLine, "not a canonical event line: no id") }
@@ -85,6 +85,11 @@ extension EventLine {
         }
         return Timestamp(milliseconds: milliseconds)
     }
+}
+
+extension String {
+    /// The text as an id. Nil if it is blank.
+    var asID: String? { allSatisfy(\.isWhitespace) ? nil : self }
 }
 
 extension ArraySlice<UInt8> {

@@ -16,6 +16,8 @@ struct InfluxDBFormat: WireFormat {
     }
 
     let target: Target
+    /// Whether integers are InfluxDB's integers. Otherwise they are floats, so a property can have both.
+    let keepsIntegers: Bool
 
     var maximumBatchSize: BatchSize { BatchSize(events: 5_000, bytes: 5_000_000) }
     /// `max-body-size` of version 1.
@@ -48,38 +50,40 @@ struct InfluxDBFormat: WireFormat {
             request.setHeader("Authorization", "Token \(token)")
         }
         request.setHeader("Content-Type", "text/plain; charset=utf-8")
-        for line in batch.events { request.body += Self.point(try line.event()).utf8 }
+        for line in batch.events { request.body += point(try line.record()).utf8 }
     }
 
     func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
         .all(response.verdict(confirmedBy: 204, of: "InfluxDB"))
     }
 
-    private static func point(_ event: Event) -> String {
+    private static let names: Set = [
+        "", "id", "distinct_id", "anonymous_id", "login_id", "priority", "time", "part",
+    ]
+
+    private func point(_ event: Event) -> String {
         let own: [(String, String?)] = [
             ("id", event.id.description), ("distinct_id", event.distinctID), ("anonymous_id", event.anonymousID),
             ("login_id", event.loginID), ("priority", event.priority == .critical ? "critical" : nil),
         ]
-        var fields = own.compactMap { name, value in value.map { "\(name)=\(quoted($0))" } }
-        var names = Set(own.map(\.0)).union(["time", "part"])
+        var fields = own.compactMap { name, value in value.map { "\(name)=\(Self.quoted($0))" } }
         for property in event.properties where property.value != .null {
-            var name = identifier(property.name, escaping: ", =")
-            while !names.insert(name).inserted { name += "_" }
+            let name = Self.identifier(property.name, escaping: ", =", beside: Self.names)
             fields.append("\(name)=\(field(property.value))")
         }
         let limit: Int64 = 9_223_372_036_853
         let milliseconds = min(max(event.time.milliseconds, -limit), limit)
         let time = milliseconds * 1_000_000 + Int64(event.id.low % 1_000_000)
         let part = event.id.low / 1_000_000 % 256
-        return "\(identifier(event.name, escaping: ", ")),part=\(part) \(fields.joined(separator: ",")) \(time)\n"
+        return "\(Self.identifier(event.name, escaping: ", ")),part=\(part) \(fields.joined(separator: ",")) \(time)\n"
     }
 
-    private static func field(_ value: PropertyValue) -> String {
+    private func field(_ value: PropertyValue) -> String {
         switch value {
-        case .int(let int): "\(int)i"
+        case .int(let int): keepsIntegers ? "\(int)i" : "\(int)"
         case .double(let double): "\(double)"
         case .bool(let bool): "\(bool)"
-        default: quoted(value.text)
+        default: Self.quoted(value.text)
         }
     }
 
@@ -96,15 +100,21 @@ struct InfluxDBFormat: WireFormat {
         return result + "\""
     }
 
-    /// A name with escapes. A backslash can't be escaped, so it becomes `_`, as control characters do. A name can't begin
-    /// with `_` or `#`.
-    private static func identifier(_ name: String, escaping special: String) -> String {
-        var result = ""
-        for scalar in name.unicodeScalars {
-            if special.unicodeScalars.contains(scalar) { result += "\\" }
-            let isUnwanted = scalar == "\\" || scalar.value < 0x20 || scalar.value == 0x7F
-            result.unicodeScalars.append(isUnwanted ? "_" : scalar)
+    /// A name with escapes. A backslash can't be escaped, and a control character can't be written. A name can't begin with
+    /// `_` or `#`, or be one of the format's own.
+    private static func identifier(_ name: String, escaping special: String, beside names: Set<String> = [""]) -> String
+    {
+        let isAccepted: (Unicode.Scalar) -> Bool = { $0 != "\\" && $0.value >= 0x20 && $0.value != 0x7F }
+        let fitted = name.prefixed(by: "name.") { name in
+            let isFirstFine = name.first.map { $0 != "_" && $0 != "#" && isAccepted($0) } ?? true
+            return !isFirstFine || names.contains(String(name))
         }
-        return ["_", "#", nil].contains(result.unicodeScalars.first) ? "name." + result : result
+        .fitted(where: isAccepted)
+        var result = ""
+        for scalar in fitted.unicodeScalars {
+            if special.unicodeScalars.contains(scalar) { result += "\\" }
+            result.unicodeScalars.append(scalar)
+        }
+        return result
     }
 }

@@ -25,19 +25,20 @@ struct MixpanelFormat: WireFormat {
         guard token != nil, let name = try line.field("event")?.string, Verb.eventNames.contains(name) else {
             return [Self.events]
         }
-        let event = try line.event()
+        let event = try line.record()
+        // A change of nothing is an event.
+        if updates(for: event).isEmpty { return [Self.events] }
         switch Verb(event) {
         case .set, .setOnce, .increment, .append, .unset, .delete: return [Self.persons]
         case .group: return [Self.groups]
         // The profile gets the traits and the revenue.
-        case .signUp, .switchUser, .revenue:
-            return updates(for: event).isEmpty ? [Self.events] : [Self.events, Self.persons]
+        case .signUp, .switchUser, .revenue: return [Self.events, Self.persons]
         case .track, .alias, .screen: return [Self.events]
         }
     }
 
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
-        let events = try batch.events.map { try $0.event() }
+        let events = try batch.events.map { try $0.record() }
         let isForEvents = ![Self.persons, Self.groups].contains(request.endpoint)
         request.appendPath(
             isForEvents ? Self.events : request.endpoint,
@@ -139,12 +140,12 @@ struct MixpanelFormat: WireFormat {
             }
             if !locatesUsers, event.properties["ip"] == nil, event.groups["ip"] == nil { $0["ip"] = 0 }
             for group in event.groups where event.properties[group.name] == nil {
-                $0[group.outerName(beside: names, in: event.properties)] = [group.value]
+                $0[group.outerName(beside: names)] = [group.value]
             }
             let own = ownProperties(of: event, verb)
             for property in own where !isElsewhere(property.name, event, verb) {
                 let ownName = Self.ownNames[property.name].flatMap { own[$0] == nil ? $0 : nil }
-                $0[ownName ?? property.outerName(beside: names, in: own)] = property.value
+                $0[ownName ?? property.outerName(beside: names)] = property.value
             }
         }
     }
@@ -198,7 +199,7 @@ struct MixpanelFormat: WireFormat {
         batch.events.indices.flatMap { index in
             guard [Self.persons, Self.groups].contains(endpoint) else { return [index] }
             do {
-                return Array(repeating: index, count: updates(for: try batch.events[index].event()).count)
+                return Array(repeating: index, count: updates(for: try batch.events[index].record()).count)
             } catch {
                 return [index]  // Such a line was not sent.
             }
@@ -207,7 +208,7 @@ struct MixpanelFormat: WireFormat {
 
     /// Returns the records of an event. Mixpanel appends one value at a time, so several values are several records.
     private func updates(for event: Event) -> [Properties] {
-        let operations: [(name: String, value: PropertyValue)]
+        var operations: [(name: String, value: PropertyValue)]
         var record: Properties = ["$token": token.map { .string($0) } ?? .null]
         switch Verb(event) {
         case .set(let properties): operations = [("$set", .object(properties))]
@@ -221,7 +222,7 @@ struct MixpanelFormat: WireFormat {
             record["$group_id"] = .string(id)
             operations = [("$set", .object(properties))]
         case .signUp, .switchUser:
-            operations = event.traits.isEmpty ? [] : [("$set", .object(event.traits))]
+            operations = [("$set", .object(event.traits))]
         case .revenue(let revenue):
             let charge: Properties = [
                 "$amount": .double(revenue.amount), "$time": .string(String(event.time.description.prefix(19))),
@@ -229,6 +230,7 @@ struct MixpanelFormat: WireFormat {
             operations = personID(of: event) == nil ? [] : [("$append", ["$transactions": .object(charge)])]
         case .track, .alias, .screen: operations = []
         }
+        operations.removeAll { $0.value == [:] || $0.value == [] }
         if record["$group_key"] == nil {
             record["$distinct_id"] = .string(personID(of: event) ?? event.id.description)
             record["$device_id"] = event.anonymousID.map { .string($0) }
@@ -244,11 +246,11 @@ struct MixpanelFormat: WireFormat {
 }
 
 extension Properties {
-    /// The first elements of all lists, then the second ones, and so on. There is at least one row.
+    /// The first elements of all lists, then the second ones, and so on.
     fileprivate var rows: [Properties] {
         let lists = map { ($0.name, $0.value.array ?? [$0.value]) }
         let count = lists.map(\.1.count).max() ?? 0
-        return (0..<Swift.max(1, count)).map { row in
+        return (0..<count).map { row in
             Properties(lists.compactMap { name, list in row < list.count ? (name, list[row]) : nil })
         }
     }

@@ -20,7 +20,7 @@ struct OTLPFormat: WireFormat {
         request.appendPath("v1", "logs")
         var resources: [(attributes: Properties, events: [Event])] = []
         for line in batch.events {
-            let event = try line.event()
+            let event = try line.record()
             let attributes = resource(of: event)
             if resources.last?.attributes == attributes {
                 resources[resources.count - 1].events.append(event)
@@ -105,7 +105,7 @@ struct OTLPFormat: WireFormat {
         ]
         let own = ids.compactMap { name, id in id.map { Property(name, .string($0)) } }
         let rest = event.properties(without: resourceProperties)
-        let properties = rest.map { Property($0.outerName(beside: names, in: rest), $0.value) }
+        let properties = rest.map { Property($0.outerName(beside: names), $0.value) }
         json.array("attributes", own + properties) { $0.attribute($1.name, $1.value) }
     }
 }

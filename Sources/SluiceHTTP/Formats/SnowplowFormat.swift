@@ -30,7 +30,7 @@ struct SnowplowFormat: WireFormat {
             try json.object {
                 $0["schema"] = Self.snowplow + "/payload_data/jsonschema/1-0-4"
                 try $0.array("data", batch.events) { json, line in
-                    let event = try line.event()
+                    let event = try line.record()
                     json.object {
                         write(event, to: &$0)
                         $0["stm"] = sendTime
@@ -78,13 +78,11 @@ struct SnowplowFormat: WireFormat {
         json["ue_pr"] = String(decoding: wrapped.bytes, as: UTF8.self)
     }
 
-    /// A name that Iglu accepts: letters, digits, `-` and `_`.
+    /// A name that Iglu accepts: ASCII letters, digits, `-` and `_`.
     private static func schemaName(_ name: String) -> String {
-        let scalars = name.unicodeScalars.drop { $0 == "$" }.map { scalar -> Unicode.Scalar in
-            let isAccepted =
-                scalar.properties.isAlphabetic && scalar.isASCII || ("0"..."9").contains(scalar) || scalar == "-"
-            return isAccepted ? scalar : "_"
-        }
-        return scalars.isEmpty ? "_" : String(String.UnicodeScalarView(scalars))
+        name.withoutDollar(if: \.isEmpty)
+            .fitted {
+                $0.isASCII && ($0.properties.isAlphabetic || $0.properties.numericType != nil || $0 == "-" || $0 == "_")
+            }
     }
 }

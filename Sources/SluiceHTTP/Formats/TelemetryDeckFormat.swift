@@ -26,7 +26,7 @@ struct TelemetryDeckFormat: WireFormat {
         request.closePath()
         try request.setJSON(for: batch) { json in
             try json.array(batch.events) { json, line in
-                let event = try line.event()
+                let event = try line.record()
                 json.object { write(event, to: &$0) }
             }
         }
@@ -50,11 +50,11 @@ struct TelemetryDeckFormat: WireFormat {
             payload["TelemetryDeck.Navigation.destinationPath"] = .string(name)
         case .revenue(let revenue):
             type = "TelemetryDeck.Purchase.completed"
-            payload["TelemetryDeck.Purchase.currencyCode"] = revenue.currency.map { .string($0) }
+            payload["TelemetryDeck.Purchase.currencyCode"] = revenue.currencyCode.map { .string($0) }
             payload["TelemetryDeck.Purchase.productID"] = revenue.productID.map { .string($0) }
             rest = revenue.properties
             // Its reports expect US dollars.
-            rest[revenue.currency ?? "USD" == "USD" ? "floatValue" : "$amount"] = .double(revenue.amount)
+            rest[revenue.currencyCode ?? "USD" == "USD" ? "floatValue" : "$amount"] = .double(revenue.amount)
         default: break
         }
         if let value = rest["floatValue"], value.double != nil {
@@ -62,14 +62,22 @@ struct TelemetryDeckFormat: WireFormat {
             rest["floatValue"] = nil
         }
         json["type"] = type
+        rest.removeAll { $0.value == .null || $0.name == "$session_id" }
+        let own = Properties(
+            rest.map { property in
+                let name = Self.names[property.name].flatMap { rest[$0] == nil ? $0 : nil }
+                return (name ?? property.name, property.value)
+            })
+        payload.removeAll { own[$0.name] != nil }
         json.object("payload") { json in
             for property in payload { json[property.name] = property.value }
-            var names = Set(payload.map(\.name))
-            for property in rest where property.value != .null && property.name != "$session_id" {
-                let name = Self.names[property.name] ?? property.name
-                guard names.insert(name).inserted else { continue }
+            for property in own {
                 // Not as a property, because a long text of a list would be cut.
-                if property.value.isScalar { json[name] = property.value } else { json[name] = property.value.text }
+                if property.value.isScalar {
+                    json[property.name] = property.value
+                } else {
+                    json[property.name] = property.value.text
+                }
             }
         }
     }

@@ -53,13 +53,16 @@ extension Revenue {
         product["product_id"] = productID.map { .string($0) }
         product["price"] = price.map { .double($0) }
         var result: Properties = ["order_id": .string(event.id.description), "revenue": .double(amount)]
-        result["currency"] = currency.map { .string($0) }
+        result["currency"] = currencyCode.map { .string($0) }
         result["products"] = [.object(product)]
         // The host's own names take precedence.
         var own = properties
         own.addDefaults(result)
         return own
     }
+
+    /// The currency in capitals, as all vendors expect it.
+    var currencyCode: String? { currency?.uppercased() }
 
     /// The price of a piece. Nil without pieces.
     var price: Double? { quantity == 0 ? nil : amount / Double(quantity) }

@@ -25,10 +25,10 @@ enum FurtherBodies {
 
     static let influxDB =
         #"Kauf\ "é😀",part=189 id="\#(ids[0])",distinct_id="u/1",anonymous_id="a1",login_id="u/1",priority="critical","#
-        + #"s="a\\n\"\\\#u{1}é",int=-5i,double=2.5,true=true,at="2025-12-31T00:00:00.000Z",list="\#(list)","#
-        + #"object="\#(object)",time_="own",event.id="own" 1767225600123677569"# + "\n"
+        + #"s="a\\n\"\\\#u{1}é",int=-5,double=2.5,true=true,at="2025-12-31T00:00:00.000Z",list="\#(list)","#
+        + #"object="\#(object)",name.time="own",event.id="own" 1767225600123677569"# + "\n"
         + #"Bare,part=189 id="\#(ids[1])" 1767225600000677570"# + "\n"
-        + #"Seen,part=189 id="\#(ids[2])",distinct_id="a2",anonymous_id="a2",n=1i 1767225601000677571"# + "\n"
+        + #"Seen,part=189 id="\#(ids[2])",distinct_id="a2",anonymous_id="a2",n=1 1767225601000677571"# + "\n"
 
     private static func query(_ index: Int, _ time: String, _ visitor: String, _ rest: String) -> String {
         "\"?idsite=7&rec=1&apiv=1&rand=\(ids[index])&cdt=\(time)&_id=\(visitor)&\(rest)\""
@@ -47,9 +47,9 @@ enum FurtherBodies {
     /// The request for the first person, with the events of all, as no transport sends it.
     static let googleAnalytics = #"""
         {"client_id":"a1","user_id":"u/1","events":[\#
-        {"name":"Kauf_____","timestamp_micros":1767225600123000,"params":{"event_id":"\#(ids[0])",\#
+        {"name":"Kauf__é___obvvn9","timestamp_micros":1767225600123000,"params":{"event_id":"\#(ids[0])",\#
         "engagement_time_msec":1,"s":"a\n\"\\\u0001é","int":-5,"double":2.5,"true":"true",\#
-        "at":"2025-12-31T00:00:00.000Z","time":"own"}},\#
+        "at":"2025-12-31T00:00:00.000Z","time":"own","event_id_acxjbi":"own"}},\#
         {"name":"Bare","timestamp_micros":1767225600000000,"params":{"event_id":"\#(ids[1])",\#
         "engagement_time_msec":1}},\#
         {"name":"Seen","timestamp_micros":1767225601000000,"params":{"event_id":"\#(ids[2])",\#
@@ -90,7 +90,7 @@ enum FurtherBodies {
     static let snowplow =
         #"{"schema":"iglu:com.snowplowanalytics.snowplow/payload_data/jsonschema/1-0-4","data":["#
         + [
-            snowplow(0, "1767225600123", #""uid":"u/1","duid":"a1","#, "Kauf_____", ExpectedBodies.properties),
+            snowplow(0, "1767225600123", #""uid":"u/1","duid":"a1","#, "Kauf______obvvn9", ExpectedBodies.properties),
             snowplow(1, "1767225600000", "", "Bare", "{}"),
             snowplow(2, "1767225601000", #""duid":"a2","#, "Seen", #"{"n":1}"#),
         ].joined(separator: ",") + "]}"

@@ -43,7 +43,8 @@ struct SeveralRequestsTests {
             id: 1,
             events: [
                 event(0, "$ProfileAppend", ["$append": ["tags": ["a", "b"]]]), event(1, "Bought", ["n": 1]),
-                event(2, "$GroupIdentify", ["$group_type": "t", "$group_key": "g"]), event(3, "Bought", ["n": 3]),
+                event(2, "$GroupIdentify", ["$group_type": "t", "$group_key": "g", "$group_set": ["n": 2]]),
+                event(3, "Bought", ["n": 3]),
                 event(4, "$ProfileSet", ["$set": ["n": 4]]),
             ])
     }

@@ -527,13 +527,6 @@ struct VerbTests {
         return event
     }
 
-    @Test("a property with one of the format's names gets a prefix until its name is free")
-    func prefixIsRepeated() throws {
-        let properties: Properties = ["time": 1, "properties.time": 2, "other": 3]
-        let names = properties.map { $0.outerName(beside: ["time"], in: properties) }
-        #expect(names == ["properties.properties.time", "properties.time", "other"])
-    }
-
     @Test("RudderStack gets the times by which it corrects each event, and no corrected time")
     func rudderStackTimes() throws {
         var request = HTTPRequest(url: "https://h", sendTime: Timestamp(milliseconds: 1_767_225_660_000))

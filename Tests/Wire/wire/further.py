@@ -4,6 +4,7 @@ import base64
 import hashlib
 import hmac
 import re
+import unicodedata
 from datetime import datetime
 from urllib.parse import parse_qsl, quote
 
@@ -62,10 +63,48 @@ def points(text):
         yield key[0], fields, time[1]
 
 
-def plain(name):
+def mark(name):
+    """What a changed name ends with: `_`, and FNV-1a in six digits of base 36."""
+    code, digits = 0xCBF29CE484222325, ""
+    for byte in name.encode():
+        code = (code ^ byte) * 0x100000001B3 % 2**64
+    for _ in range(6):
+        code, digit = divmod(code % 36**6, 36)
+        digits = "0123456789abcdefghijklmnopqrstuvwxyz"[digit] + digits
+    return "_" + digits
+
+
+def in_front(prefix, name, is_taken):
+    """The prefix in front of a taken name, and of one that has such prefixes in front of a taken name."""
+    base = name
+    while base.startswith(prefix):
+        base = base[len(prefix):]
+    return prefix + name if is_taken(base) else name
+
+
+def fitted(name, is_accepted, length=None):
+    """`_` for every other character, cut, and marked if that changes the name."""
+    def units(text):
+        return len(text.encode("utf-16-le")) // 2
+
+    changed = "".join(scalar if is_accepted(scalar) else "_" for scalar in name)
+    if changed == name and (length is None or units(name) <= length):
+        return name
+    while length is not None and units(changed) > length - 7:
+        changed = changed[:-1]
+    return changed + mark(name)
+
+
+def without_dollar(name, is_taken):
+    if name.startswith("$"):
+        return "sluice_" + name[1:]
+    return in_front("own_", name, lambda base: base.startswith("sluice_") or is_taken(base))
+
+
+def plain(name, taken=("",)):
     """The name that the server keeps."""
-    name = re.sub(r"[\\\x00-\x1f\x7f]", "_", name)
-    return "name." + name if name[:1] in ("_", "#", "") else name
+    name = in_front("name.", name, lambda base: base in taken or re.match(r"[_#\\\x00-\x1f\x7f]", base))
+    return fitted(name, lambda scalar: not re.match(r"[\\\x00-\x1f\x7f]", scalar))
 
 
 def identifier(name, special):
@@ -77,20 +116,13 @@ def fields(event):
     own = {"id": event.id, "distinct_id": event.distinct, "anonymous_id": event.anonymous, "login_id": event.login,
            "priority": "critical" if event.is_critical else None}
     expected = {name: value for name, value in own.items() if value is not None}
-    taken = {*own, "time", "part"}
-    for name, value in event.properties.items():
-        if value is not None:
-            name = plain(name)
-            while name in taken:
-                name += "_"
-            taken.add(name)
-            expected[name] = value
-    return expected
+    taken = {"", *own, "time", "part"}
+    return expected | {plain(name, taken): value for name, value in event.properties.items() if value is not None}
 
 
 def is_field(found, value):
     if type(value) is int:
-        return found == f"{value}i"
+        return found == str(value)  # A float.
     if isinstance(value, bool):
         return found == str(value).lower()
     if isinstance(value, float):
@@ -218,7 +250,8 @@ def matomo(record, findings):
         elif event.verb == "$Revenue":
             amount, _, product, count, price = event.revenue
             findings.expect(float(found.pop("revenue", "nan")) == amount, "the revenue", row)
-            expected |= {"idgoal": "0", "ec_id": event.id}
+            order = event.properties.get("order_id")
+            expected |= {"idgoal": "0", "ec_id": order if isinstance(order, str) and order.strip() else event.id}
             if product is not None:
                 items = [[product, "", "", float(price or 0), count]]
                 findings.expect(is_same(parse(found.pop("ec_items", "0")), items), "the items", (row, items))
@@ -236,22 +269,27 @@ RESERVED = set("""ad_activeview ad_click ad_exposure ad_query ad_reward adunit_e
 app_exception app_remove app_store_refund app_store_subscription_cancel app_store_subscription_convert
 app_store_subscription_renew app_update app_upgrade dynamic_link_app_open dynamic_link_app_update dynamic_link_first_open
 error firebase_campaign first_open first_visit in_app_purchase notification_dismiss notification_foreground
-notification_open notification_receive notification_send os_update session_start user_engagement user_id first_open_time
-first_open_after_install first_visit_time last_deep_link_referrer""".split())
+notification_open notification_receive notification_send os_update session_start user_engagement""".split())
+RESERVED_PROPERTIES = set("""first_open_after_install first_open_time first_visit_time last_deep_link_referrer
+user_id""".split())
 
 
-def google_name(name, length):
-    name = re.sub(r"^[^A-Za-z]+", "", re.sub(r"[^A-Za-z0-9]", "_", name))
-    if not name or name in RESERVED or name.startswith(("firebase_", "ga_", "google_", "gtag_")):
-        name = "own_" + name
-    return name[:length]
+LETTERS = ("Lu", "Ll", "Lt", "Lm", "Lo")
 
 
-def google_values(properties, own, length, limit):
+def google_name(name, kind):
+    reserved = {"event": RESERVED, "user": RESERVED_PROPERTIES}.get(kind, ())
+    own = without_dollar(name, lambda base: not base or unicodedata.category(base[0]) not in LETTERS
+                         or base in reserved or base.startswith(("firebase_", "ga_", "google_", "gtag_")))
+    kinds = (*LETTERS, "Nd", "Mn", "Mc")
+    return fitted(own, lambda scalar: scalar == "_" or unicodedata.category(scalar) in kinds, 24 if kind == "user" else 40)
+
+
+def google_values(properties, own, kind, limit):
     result = dict(own)
     for name, value in properties.items():
-        name = google_name(name, length)
-        if is_scalar(value) and name not in result and len(result) < 25:
+        name = google_name(name, kind)
+        if is_scalar(value) and (name in result or len(result) < 25):
             is_number = type(value) in (int, float)
             text = iso(value) if isinstance(value, Date) else str(value).lower() if isinstance(value, bool) else value
             result[name] = value if is_number else text[:limit]
@@ -263,15 +301,15 @@ def google_event(event):
     own = {"event_id": event.id, "engagement_time_msec": 1}
     if event.session_time is not None:
         own["session_id"] = str(event.session_time // 1_000)
-    name, rest, traits, has = event.name, event.properties, {}, event.properties.get
+    name, rest, traits, has = event.name, dict(event.properties), {}, event.properties.get
     if event.verb in ("$SignUp", "$Switch"):
         name, traits = "login", has("$set", {})
     elif event.verb == "$ProfileSet":
         traits = has("$set")
     elif event.verb == "$GroupIdentify":
-        name, own["group_id"] = "join_group", has("$group_key")
+        name, own["group_id"] = "join_group", rest.pop("$group_key")
     elif event.verb == "$AppViewScreen":
-        name, own["screen_name"] = "screen_view", has("$screen_name")
+        name, own["screen_name"] = "screen_view", rest.pop("$screen_name")
     elif event.verb == "$Revenue":
         amount, currency, product, count, price = event.revenue
         name, rest = "refund" if amount < 0 else "purchase", event.rest(*event.REVENUE)
@@ -279,11 +317,13 @@ def google_event(event):
         own |= {"currency": currency} if currency is not None else {}
         if product is not None:
             own["items"] = [{"item_id": product, "price": abs(price or 0.0), "quantity": count}]
-    return google_name(name, 40), google_values(rest, own, 40, 100), traits if isinstance(traits, dict) else {}
+    return google_name(name, "event"), google_values(rest, own, "parameter", 100), traits if isinstance(traits, dict) else {}
 
 
 def google(record, findings):
-    events, seen = {event.id: event for event in record.sent}, []
+    events, seen, waiting = {event.id: event for event in record.sent}, [], {}
+    for event in record.sent:
+        waiting.setdefault((event.anonymous or event.user or event.id, event.user), []).append(event)
     for request in record.requests:
         findings.expect((request.method, request.base, request.path)
                         == ("POST", "https://www.google-analytics.com", "/mp/collect"), "the URL", request.url)
@@ -293,7 +333,9 @@ def google(record, findings):
         body = parse(request.text)
         rows = body.pop("events")
         findings.expect(1 <= len(rows) <= 25, "the number of events", len(rows))
-        own = [events[row["params"]["event_id"]] for row in rows]
+        # A request has the next events of one person. A host may have an `event_id` of its own.
+        queue = waiting[body.get("client_id"), body.get("user_id")]
+        own = [queue.pop(0) for _ in rows]
         people = {(event.anonymous or event.user or event.id, event.user) for event in own}
         findings.expect(len(people) == 1, "events of several persons", people)
         (client, user), traits = people.pop(), {}
@@ -305,7 +347,7 @@ def google(record, findings):
             findings.expect(is_same(row, expected), f"the record of {event.verb}", (row, expected))
         expected = {"client_id": client} | ({"user_id": user} if user is not None else {})
         if traits:
-            values = google_values(traits, {}, 24, 36)
+            values = google_values(traits, {}, "user", 36)
             expected["user_properties"] = {name: {"value": value} for name, value in values.items()}
         findings.expect(is_same(body, expected), "the person", (body, expected))
         places = [record.sent.index(event) for event in own]
@@ -346,10 +388,10 @@ def telemetry_deck(record, findings):
         if type(number) in (int, float):
             rest = {name: value for name, value in rest.items() if name != "floatValue"}
             findings.expect(is_same(row.pop("floatValue", None), number), "floatValue", (row, number))
+        rest = {name: value for name, value in rest.items() if value is not None and name != "$session_id"}
         for name, value in rest.items():
-            name = TELEMETRY_NAMES.get(name, name)
-            if value is not None and name != "$session_id" and name not in payload:
-                payload[name] = value
+            vendors = TELEMETRY_NAMES.get(name, name)
+            payload[name if vendors in rest else vendors] = value
         found = row.pop("payload")
         findings.expect(found.keys() == payload.keys(), "the keys of a payload", (found.keys(), payload.keys()))
         for name, value in found.items():
@@ -376,7 +418,7 @@ def snowplow(record, findings):
         findings.expect(all(isinstance(value, str) for value in row.values()), "a value that isn't a string", row)
         findings.expect(VERSION.fullmatch(row.pop("tv").removeprefix("sluice-")), "the tracker", row)
         inner = parse(row.pop("ue_pr"))
-        name = re.sub(r"[^A-Za-z0-9-]", "_", event.name.lstrip("$")) or "_"
+        name = fitted(without_dollar(event.name, lambda base: not base), lambda it: re.match(r"[A-Za-z0-9_-]", it))
         data = {"schema": f"iglu:com.example/{name}/jsonschema/1-0-0", "data": event.properties}
         if event.verb == "$AppViewScreen":
             data = {"schema": "iglu:com.snowplowanalytics.mobile/screen_view/jsonschema/1-0-0",

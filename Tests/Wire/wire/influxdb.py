@@ -17,10 +17,10 @@ from . import further  # noqa: E402
 
 
 def is_value(found, value):
-    if isinstance(value, bool) or type(value) is int:
-        return type(found) is type(value) and found == value
-    if isinstance(value, float):
-        return type(found) in (int, float) and float(found) == value  # The server may leave out the fraction.
+    if isinstance(value, bool):
+        return type(found) is bool and found == value
+    if type(value) in (int, float):
+        return type(found) in (int, float) and float(found) == float(value)  # The server may leave out the fraction.
     if isinstance(value, str):
         return found == value.replace("\n", "\\n")
     return further.is_text(found, value)

@@ -171,18 +171,11 @@ class Event:
         return groups if is_valid else {}
 
     def outer(self, own, properties=None):
-        """The properties beside a format's own names: a property with one of them has the prefix `properties.`, once more
-        if that is the name of another property."""
+        """The properties beside a format's own names: a property with one of them, also behind such prefixes, gets the prefix
+        `properties.`."""
         properties = self.properties if properties is None else properties
-        taken = properties.keys() - own
-        result = {}
-        for name, inner in properties.items():
-            if name in own:
-                name = "properties." + name
-                while name in taken:
-                    name = "properties." + name
-            result[name] = inner
-        return result
+        return {("properties." + name if re.sub(r"^(properties\.)+", "", name) in own else name): inner
+                for name, inner in properties.items()}
 
     def rest(self, *names):
         """The properties without those of the verb."""
