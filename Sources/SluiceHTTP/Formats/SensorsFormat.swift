@@ -15,7 +15,7 @@ struct SensorsFormat: WireFormat {
         var writer = batch.makeWriter()
         let sendTime = request.sendTime
         try writer.array(batch.events) { json, line in
-            let event = try line.event()
+            let event = try line.record()
             json.object { SensorsFormat.write(event, sendTime, to: &$0) }
         }
         let array = writer.bytes
@@ -32,13 +32,17 @@ struct SensorsFormat: WireFormat {
         json["type"] = record.type
         if record.hasName { json["event"] = record.name }
         json["original_id"] = record.originalID
-        json["item_type"] = record.item?.type
-        json["item_id"] = record.item?.id
         json["time"] = .int(event.time.milliseconds)
-        json["distinct_id"] = event.anyDistinctID
-        json["anonymous_id"] = event.anonymousID
-        json["login_id"] = event.loginID
-        if let identities = record.identities { json.object("identities", identities) }
+        if let item = record.item {
+            // An item belongs to no person.
+            json["item_type"] = item.type
+            json["item_id"] = item.id
+        } else {
+            json["distinct_id"] = event.anyDistinctID
+            json["anonymous_id"] = event.anonymousID
+            json["login_id"] = event.loginID
+            if let identities = record.identities { json.object("identities", identities) }
+        }
         json.object("lib") {
             $0["$lib"] = event.properties["$lib"]?.string ?? LibraryVersion.name
             $0["$lib_version"] = event.properties["$lib_version"]?.string ?? LibraryVersion.current

@@ -16,7 +16,7 @@ struct SensorsRecord {
         name = event.name
         properties = event.properties
         if let bound = properties["$identities"]?.object {
-            identities = bound
+            identities = bound.isEmpty ? nil : bound
             properties["$identities"] = nil
         }
         useVendorsNames()
@@ -66,18 +66,19 @@ struct SensorsRecord {
     private mutating func becomeRevenue() {
         name.removeFirst()
         for property in properties where ["$amount", "$currency", "$product_id", "$quantity"].contains(property.name) {
-            properties[property.name] = nil
-            properties.addDefaults([String(property.name.dropFirst()): property.value])
+            rename(property.name, String(property.name.dropFirst()), property.value)
         }
+    }
+
+    /// Gives a property the vendor's name, unless the host has a property with that name.
+    private mutating func rename(_ name: String, _ other: String, _ value: PropertyValue?) {
+        guard let value, properties[other] == nil else { return }
+        properties[name] = nil
+        properties[other] = value
     }
 
     /// Sensors' SDKs write durations in seconds, and minutes west of UTC.
     private mutating func useVendorsNames() {
-        func rename(_ name: String, _ other: String, _ value: PropertyValue?) {
-            guard let value, properties[other] == nil else { return }
-            properties[name] = nil
-            properties[other] = value
-        }
         rename("$event_duration", "event_duration", properties.durationInSeconds)
         if case .int(let minutes) = properties["$utc_offset"], minutes > .min {
             rename("$utc_offset", "$timezone_offset", .int(-minutes))
@@ -93,16 +94,16 @@ struct SensorsRecord {
 
     /// Moves the id to the `identities`, beside the given ones.
     private mutating func becomeBinding(_ type: String, beside others: Properties) {
-        guard let kind = properties["$id_kind"]?.string, let id = properties["$id_value"] else { return }
+        guard let kind = properties["$id_kind"]?.string, let id = properties["$id_value"]?.string?.asID else { return }
         self.type = type
         properties["$id_kind"] = nil
         properties["$id_value"] = nil
         identities = others
-        identities?[kind] = id
+        identities?[kind] = .string(id)
     }
 
     private mutating func becomeItem(_ type: String, _ event: Event, _ properties: Properties?) {
-        guard let kind = event.properties["$item_type"]?.string, let id = event.properties["$item_id"]?.string,
+        guard let kind = event.properties["$item_type"]?.string, let id = event.properties["$item_id"]?.string?.asID,
             let properties
         else { return }
         become(type, properties)
@@ -112,14 +113,19 @@ struct SensorsRecord {
 
 extension Properties {
     /// Replaces Sluice's own objects by their members, because Sensors has no objects. `$groups` becomes
-    /// `groups_company` and so on.
+    /// `groups_company` and so on, with `_` at the end if the name is taken.
     fileprivate var flattened: Properties {
         guard contains(where: { $0.ownMembers != nil }) else { return self }
+        var names = Set(map(\.name))
         // As pairs: setting one after the other would search for each.
         return Properties(
             flatMap { property in
                 guard let members = property.ownMembers else { return [(property.name, property.value)] }
-                return members.map { (property.name.dropFirst() + "_" + $0.name, $0.value) }
+                return members.map { member in
+                    var name = property.name.dropFirst() + "_" + member.name
+                    while !names.insert(name).inserted { name += "_" }
+                    return (name, member.value)
+                }
             })
     }
 

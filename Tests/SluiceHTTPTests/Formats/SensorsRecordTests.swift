@@ -87,8 +87,8 @@ struct SensorsRecordTests {
         }
         #expect(
             records == [
-                #"{"type":"item_set","item_type":"book","item_id":"b-7","distinct_id":"a-1","properties":{"price":9.5}}"#,
-                #"{"type":"item_delete","item_type":"book","item_id":"b-7","distinct_id":"a-1","properties":{}}"#,
+                #"{"type":"item_set","item_type":"book","item_id":"b-7","properties":{"price":9.5}}"#,
+                #"{"type":"item_delete","item_type":"book","item_id":"b-7","properties":{}}"#,
             ])
     }
 
