@@ -171,4 +171,12 @@ enum Migrating {
         await pipeline.flush()
         try identity.logout()
     }
+
+    /// `alias(newId:)` of Segment.
+    static func alias(_ identity: Identity, newID: String) throws {
+        if let formerID = identity.distinctID {
+            try identity.login(newID)
+            try identity.alias(formerID)
+        }
+    }
 }

@@ -23,7 +23,7 @@ struct AmplitudeFormat: WireFormat {
                 // Amplitude would refuse ids with fewer than 5 characters otherwise.
                 $0.object("options") { $0["min_id_length"] = 1 }
                 $0["client_upload_time"] = sendTime
-                let records = try batch.events.flatMap { Self.records(of: try $0.event()) }
+                let records = try batch.events.flatMap { Self.records(of: try $0.record()) }
                 $0.array("events", records) { json, record in json.object { write(record, to: &$0) } }
             }
         }
@@ -77,7 +77,7 @@ struct AmplitudeFormat: WireFormat {
             do {
                 // Only such an event is several records.
                 guard try batch.events[index].field("event") == "$GroupIdentify" else { return [index] }
-                return Array(repeating: index, count: Self.records(of: try batch.events[index].event()).count)
+                return Array(repeating: index, count: Self.records(of: try batch.events[index].record()).count)
             } catch {
                 return [index]  // Such a line was not sent.
             }
@@ -98,7 +98,7 @@ struct AmplitudeFormat: WireFormat {
         return batch.events.enumerated().map { index, line in
             let (user, device): (String?, String?)
             do {
-                let event = try line.event()
+                let event = try line.record()
                 (user, device) = (event.userID, event.deviceID)
             } catch {
                 (user, device) = (nil, nil)  // Such a line was not sent.
@@ -146,18 +146,19 @@ struct AmplitudeFormat: WireFormat {
         switch verb {
         case .group(let type, let id, let set):
             let groups: Properties = [type: .string(id)]
-            record.type = "$groupidentify"
             record.groups = groups
-            record.change = ("group_properties", set.isEmpty ? [:] : ["$set": .object(set)])
             // Amplitude's SDKs send this when a person joins a group.
             var joining = record
             joining.type = "$identify"
             joining.id += "-join"
             joining.change = ("user_properties", ["$set": .object(groups)])
+            if set.isEmpty { return [joining] }
+            record.type = "$groupidentify"
+            record.change = ("group_properties", ["$set": .object(set)])
             return [record, joining]
         case .screen:
             record.type = "[Amplitude] Screen Viewed"
-            record.event.properties["[Amplitude] Screen Name"] = event.properties["$screen_name"]
+            record.event.properties.addDefaults(["[Amplitude] Screen Name": event.properties["$screen_name"] ?? .null])
             record.event.properties["$screen_name"] = nil
         case .revenue(let revenue):
             record.type = "revenue_amount"
@@ -205,7 +206,7 @@ struct AmplitudeFormat: WireFormat {
         json["price"] = revenue.price.map { .double($0) }
         json["quantity"] = .int(Int64(revenue.quantity))
         json["productId"] = revenue.productID
-        json["currency"] = revenue.currency
+        json["currency"] = revenue.currencyCode
     }
 
     private static let topLevel: KeyValuePairs = [
@@ -216,17 +217,21 @@ struct AmplitudeFormat: WireFormat {
     /// The properties that are sent beside the event's own ones.
     private static let ownProperties = Set(topLevel.map(\.value) + ["$groups"])
 
-    /// Returns the change of the profile, by the names of Amplitude's operations. Nil for an ordinary event.
+    /// Returns the change of the profile, by the names of Amplitude's operations. Nil for an ordinary event, and for a
+    /// change of nothing, which Amplitude's SDKs don't send.
     private static func operation(of verb: Verb, _ event: Event) -> Properties? {
-        switch verb {
+        func operation(_ name: String, _ properties: Properties) -> Properties? {
+            properties.isEmpty ? nil : [name: .object(properties)]
+        }
+        return switch verb {
         // Amplitude has a separate API for aliases.
         case .track, .alias, .group, .screen, .revenue: nil
-        case .signUp, .switchUser: event.traits.isEmpty ? [:] : ["$set": .object(event.traits)]
-        case .set(let properties): ["$set": .object(properties)]
-        case .setOnce(let properties): ["$setOnce": .object(properties)]
-        case .increment(let properties): ["$add": .object(properties)]
-        case .append(let properties): ["$append": .object(properties)]
-        case .unset(let names): ["$unset": .object(Properties(names.map { ($0, "-") }))]
+        case .signUp, .switchUser: operation("$set", event.traits)
+        case .set(let properties): operation("$set", properties)
+        case .setOnce(let properties): operation("$setOnce", properties)
+        case .increment(let properties): operation("$add", properties)
+        case .append(let properties): operation("$append", properties)
+        case .unset(let names): operation("$unset", Properties(names.map { ($0, "-") }))
         case .delete: ["$clearAll": "-"]
         }
     }

@@ -29,7 +29,7 @@ struct PostHogFormat: WireFormat {
                 $0["created_at"] = firstTime.description
                 if isHistoricalMigration { $0["historical_migration"] = true }
                 try $0.array("batch", batch.events) { json, line in
-                    let event = records.event(try line.event(), isNested: false)
+                    let event = records.event(try line.record(), isNested: false)
                     json.object { Self.write(event, to: &$0) }
                 }
             }
@@ -125,7 +125,7 @@ struct PostHogBatchFormat: WireFormat {
                 $0["historical_migration"] = .bool(isHistoricalMigration)
                 $0["sent_at"] = sendTime
                 try $0.array("batch", batch.events) { json, line in
-                    let event = records.event(try line.event(), isNested: true)
+                    let event = records.event(try line.record(), isNested: true)
                     json.object {
                         $0["event"] = event.name
                         $0["distinct_id"] = event.anyDistinctID

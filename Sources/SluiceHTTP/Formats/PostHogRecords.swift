@@ -40,16 +40,22 @@ struct PostHogRecords {
     ///
     /// - Returns: Whether the event creates or changes a person.
     private func become(_ verb: Verb, _ event: inout Event, isNested: Bool) -> Bool {
+        let isOfKnown = event.userID != nil || !event.groups.isEmpty
         switch verb {
+        // A change of nothing has no record.
+        case .switchUser where event.traits.isEmpty: return isOfKnown
+        case .set([:]), .setOnce([:]), .unset([]):
+            event.properties.removeAll { ["$set", "$set_once", "$unset"].contains($0.name) }
+            return isOfKnown
         // PostHog can't increment, append to or delete a profile.
-        case .track, .increment, .append, .delete: return event.userID != nil || !event.groups.isEmpty
+        case .track, .increment, .append, .delete: return isOfKnown
         case .revenue(let revenue):
             event.name = Revenue.orderName
             event.properties = revenue.order(of: event)
-            return event.userID != nil || !event.groups.isEmpty
+            return isOfKnown
         case .screen:
             event.name = "$screen"
-            return event.userID != nil || !event.groups.isEmpty
+            return isOfKnown
         case .signUp(let anonymousID):
             event.name = "$identify"
             event.properties["$original_id"] = nil

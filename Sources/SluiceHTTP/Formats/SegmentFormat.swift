@@ -30,7 +30,7 @@ struct SegmentFormat: WireFormat {
         try request.setJSON(for: batch) { json in
             try json.object {
                 try $0.array("batch", batch.events) { json, line in
-                    var event = try line.event()
+                    var event = try line.record()
                     VendorNames.application.apply(to: &event)
                     json.object {
                         write(event, to: &$0)
@@ -108,8 +108,8 @@ struct SegmentFormat: WireFormat {
     /// The person's traits in an `identify`. RudderStack has them in the context.
     private static func traits(of verb: Verb, _ event: Event) -> Properties? {
         switch verb {
-        case .signUp, .switchUser: event.traits
-        case .set(let traits): traits
+        case .signUp, .switchUser: event.traits.isEmpty ? nil : event.traits
+        case .set(let traits): traits.isEmpty ? nil : traits
         default: nil
         }
     }

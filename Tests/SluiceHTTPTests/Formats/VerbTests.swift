@@ -99,7 +99,7 @@ struct VerbTests {
     ) -> String {
         #"""
         {"type":"\#(type)","messageId":"\#(id)","anonymousId":"a-1",\#(user.map { #""userId":"\#($0)","# } ?? "")\#
-        \#(members),"context":{"library":{"name":"Sluice","version":"\#(version)"},"device":{"id":"a-1"},\#
+        \#(members.isEmpty ? "" : members + ",")"context":{"library":{"name":"Sluice","version":"\#(version)"},"device":{"id":"a-1"},\#
         "instanceId":"\#(FormatSample.instance)"\#(context)},\#
         "timestamp":"2026-01-01T00:00:00.123Z"}
         """#
@@ -136,9 +136,10 @@ struct VerbTests {
             try identity.login("u-0")
             try identity.login("u-1")
         }
-        try Self.expect(event, at: "postHog", Self.postHog("$set", #""$set":{}"#))
-        try Self.expect(event, at: "segment", Self.segment("identify", #""traits":{}"#))
-        try Self.expect(event, at: "amplitude", Self.amplitude("$identify", #""user_properties":{}"#))
+        let properties = #""$original_id":"a-1","$switches_user":true"#
+        try Self.expect(event, at: "postHog", Self.postHog("$SignUp", properties))
+        try Self.expect(event, at: "segment", Self.segment("identify", ""))
+        try Self.expect(event, at: "amplitude", Self.amplitude("$SignUp", #""event_properties":{\#(properties)}"#))
         try Self.expect(event, at: "mixpanel", Self.mixpanel("$identify", #","$identified_id":"u-1""#))
     }
 
@@ -180,6 +181,23 @@ struct VerbTests {
         // Amplitude has another API for aliases.
         try Self.expect(event, at: "amplitude", Self.amplitude("$Alias", #""event_properties":{"$alias":"old-7"}"#))
         try Self.expect(event, at: "mixpanel", Self.mixpanel("$create_alias", #","alias":"old-7""#))
+    }
+
+    @Test(
+        "a login and an alias with the former id are Segment's alias of a new id: the same ids, and the user has the new one",
+        arguments: [nil, "u-0", "a@b.example", "7"])
+    func aliasOfNewID(former: String?) async throws {
+        let event = try await Self.event { identity, _ in
+            if let former { try identity.login(former) }
+            // As in Migrating.md.
+            if let formerID = identity.distinctID {
+                try identity.login("u-1")
+                try identity.alias(formerID)
+            }
+            #expect(identity.distinctID == "u-1")
+        }
+        let previous = former ?? "a-1"
+        try Self.expect(event, at: "segment", Self.segment("alias", #""previousId":"\#(previous)""#))
     }
 
     @Test("an alias before a login has a user id where Segment requires one")

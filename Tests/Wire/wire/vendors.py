@@ -184,11 +184,13 @@ def segment_record(findings, row, event, is_rudderstack):
         findings.expect(context.pop("sessionId", None) == (session and session // 1_000), "context.sessionId", event.line)
         if row.get("type") == "identify":
             findings.expect("traits" not in row, "traits outside of the context", row)
-            row["traits"] = context.pop("traits", None)
+            if "traits" in context:
+                row["traits"] = context.pop("traits")
     else:
         findings.expect("channel" not in row, "a channel", row)
         findings.expect(UUID.fullmatch(str(context.pop("instanceId", None))), "context.instanceId", context)
-    findings.expect(len(json.dumps(row, ensure_ascii=False).encode()) <= 32_768, "more than 32 KB")
+    size = len(json.dumps(row, ensure_ascii=False).encode())
+    findings.expect(size <= (4_000_000 if is_rudderstack else 32_768), "too large", size)
     findings.expect(row.get("timestamp") == iso(event.time), "the timestamp", (row.get("timestamp"), event.time))
     verb, properties = event.verb, event.properties
     types = {"$SignUp": "identify", "$Switch": "identify", "$Alias": "alias", "$GroupIdentify": "group",
@@ -222,15 +224,15 @@ def segment_record(findings, row, event, is_rudderstack):
     elif kind == "screen":
         findings.expect(row.get("name") == properties["$screen_name"], "the screen's name", row.get("name"))
         expect("properties", event.rest("$screen_name"), {"$screen_name": properties["$screen_name"]})
-    elif verb in ("$SignUp", "$Switch"):
-        expect("traits", login_properties(event))
+    elif verb in ("$SignUp", "$Switch", "$ProfileSet"):
+        own = login_properties(event)
+        findings.expect(bool(own) == ("traits" in row), f"empty traits of {verb}", (row, event.line))
+        expect("traits", own)
     elif verb == "$GroupIdentify":
         findings.expect(row.get("groupId") == properties["$group_key"], "groupId", (row.get("groupId"), event.line))
         kind = {"$group_type": properties["$group_type"]}
         kind |= {name: properties["$group_type"] for name in ("groupType", "group_type", "type")}
         expect("traits", properties.get("$group_set", {}), event.rest("$group_type", "$group_key", "$group_set"), kind)
-    elif verb == "$ProfileSet":
-        expect("traits", properties["$set"], event.rest("$set"))
     elif verb == "$ProfileSetOnce":
         expect("traits", properties["$set_once"], event.rest("$set_once"))
 
@@ -369,6 +371,11 @@ def posthog_record(findings, row, event):
     names = {"$SignUp": "$identify", "$Switch": "$set", "$Alias": "$create_alias", "$GroupIdentify": "$groupidentify",
              "$ProfileSet": "$set", "$ProfileSetOnce": "$set", "$ProfileUnset": "$set", "$AppViewScreen": "$screen",
              "$Revenue": "Order Completed"}
+    changed = {"$Switch": "$set", "$ProfileSet": "$set", "$ProfileSetOnce": "$set_once", "$ProfileUnset": "$unset"}.get(verb)
+    if changed and not source.get(changed):
+        # The vendor's SDKs send no change of nothing, so it is an event.
+        del names[verb]
+        verb, source = "track", event.rest(changed)
     name = names.get(verb, event.name)
     if not findings.expect(row.get("event") == name, f"the event's name of {verb}", row.get("event")):
         return
@@ -412,7 +419,7 @@ def posthog_record(findings, row, event):
         take("$set", login_properties(event), is_optional=True)
         expect({"distinct_id": row.get("distinct_id")} | event.rest("$original_id", "$set"))
     elif verb == "$Switch":
-        expect(event.rest("$original_id", "$switches_user") | {"$set": {}})
+        expect(event.rest("$original_id", "$switches_user"))
     elif verb == "$Alias":
         take("alias", source["$alias"])
         expect({"distinct_id": row.get("distinct_id")}, event.rest("$alias"))
@@ -442,6 +449,9 @@ AMPLITUDE_DOCUMENTED = ("$Alias", "$ProfileDelete")
 AMPLITUDE_OPERATIONS = {"$ProfileSet": ("$set", "$set"), "$ProfileSetOnce": ("$setOnce", "$set_once"),
                         "$ProfileIncrement": ("$add", "$increment"), "$ProfileAppend": ("$append", "$append")}
 
+AMPLITUDE_CHANGES = {"$SignUp": "$set", "$Switch": "$set", "$ProfileUnset": "$unset",
+                     **{verb: ours for verb, (_, ours) in AMPLITUDE_OPERATIONS.items()}}
+
 
 def amplitude(record, findings):
     request = only(record, findings, "https://api2.amplitude.com", "/2/httpapi")
@@ -458,17 +468,22 @@ def amplitude(record, findings):
         # A person who joins a group is a second record, right behind the group's.
         if str(row.get("insert_id")).endswith("-join"):
             id = row["insert_id"].removesuffix("-join")
-            findings.expect(rows and rows[-1].get("insert_id") == id and id not in joins, "a join's place", row)
+            if not (rows and rows[-1].get("insert_id") == id):
+                rows.append(dict(row) | {"insert_id": id})  # A group without properties: the join alone.
             joins[id] = row
         else:
             rows.append(row)
     for row, event in by_id(findings, rows, lambda row: row.get("insert_id"), record, AMPLITUDE_DOCUMENTED):
         if event.verb == "$GroupIdentify":
+            # Without properties of the group, the vendor's SDKs send the join alone.
             groups = {event.properties["$group_type"]: event.properties["$group_key"]}
             join = dict(row) | {"event_type": "$identify", "insert_id": event.id + "-join"}
             join |= {"groups": groups, "user_properties": {"$set": groups}}
             join.pop("group_properties", None)
             findings.expect(is_same(joins.pop(event.id, None), join), "a join", (row, event.line))
+            if not event.properties.get("$group_set"):
+                findings.expect(row["event_type"] == "$identify", "a change of nothing", row)
+                continue
         amplitude_record(findings, row, event.under(AMPLITUDE))
     findings.expect(not joins, "joins of other events", joins)
 
@@ -476,6 +491,8 @@ def amplitude(record, findings):
 def amplitude_record(findings, row, event):
     findings.expect(row.get("time") == event.time, "the time", (row.get("time"), event.time))
     verb, source = event.verb, event.properties
+    if verb in AMPLITUDE_CHANGES and not source.get(AMPLITUDE_CHANGES[verb]):
+        verb = "track"  # The vendor's SDKs send no change of nothing, so it is an event.
     names = {verb: "$identify" for verb in (*AMPLITUDE_OPERATIONS, "$SignUp", "$Switch", "$ProfileUnset")}
     names |= {"$GroupIdentify": "$groupidentify", "$AppViewScreen": "[Amplitude] Screen Viewed",
               "$Revenue": "revenue_amount"}
@@ -589,18 +606,26 @@ def mixpanel(record, findings, project=None):
             findings.expect(request.query.items() <= {"verbose": "1", "ip": "0", "strict": "1"}.items(),
                             "the query", request.query)
 
+    # A change of nothing is an event.
+    def changes(event):
+        _, ours = MIXPANEL_PROFILES[event.verb]
+        inner = event.properties.get(ours)
+        return any(inner.values()) if event.verb == "$ProfileAppend" else bool(ours is None or inner)
+
     logins = [event for event in record.sent if event.verb in ("$SignUp", "$Switch") and login_properties(event)]
     charges = [event for event in record.sent if event.verb == "$Revenue" and mixpanel_person(event)]
     changed = {event.id for event in [*logins, *charges]}
-    profiles = [event for event in record.sent if event.verb in MIXPANEL_PROFILES or event.id in changed]
-    groups = [event for event in record.sent if event.verb == "$GroupIdentify"]
+    profiles = [event for event in record.sent
+                if event.verb in MIXPANEL_PROFILES and changes(event) or event.id in changed]
+    groups = [event for event in record.sent if event.verb == "$GroupIdentify" and event.properties.get("$group_set")]
+    records = {event.id for event in [*profiles, *groups]}
     fallback = (*MIXPANEL_PROFILES, "$GroupIdentify")
     # Without a token, profiles can't be changed. They may then be events.
     missing, elsewhere = (fallback, ()) if project else ((), fallback)
     id = lambda row: row.get("properties", {}).get("$insert_id")
     for row, event in by_id(findings, rows["/import"], id, record, missing, elsewhere):
-        if project is None and event.verb != "$GroupIdentify":
-            findings.expect(event.verb not in fallback, f"{event.verb} is an event", row)
+        if project is None and event.verb in fallback:
+            findings.expect(event.id not in records, f"{event.verb} is an event", row)
         mixpanel_event(findings, row, event, has_profiles=project is None)
     if project is None:
         mixpanel_profiles(findings, rows["/engage"], profiles)
@@ -727,12 +752,9 @@ def appended(findings, rows, event):
 
 
 def mixpanel_groups(findings, rows, events):
-    """The changes of groups, in order. A group without properties needs none."""
-    changed = [event for event in events if event.properties.get("$group_set")]
-    if len(rows) == len(events):
-        changed = events
-    findings.expect(len(rows) == len(changed), "the number of group changes", f"{len(rows)} of {len(changed)}")
-    for row, event in zip(rows, changed):
+    """The changes of groups, in order."""
+    findings.expect(len(rows) == len(events), "the number of group changes", f"{len(rows)} of {len(events)}")
+    for row, event in zip(rows, events):
         source = event.properties
         expected = {"$token": "key", "$group_key": source["$group_type"], "$group_id": source["$group_key"],
                     "$set": source.get("$group_set", {})}
