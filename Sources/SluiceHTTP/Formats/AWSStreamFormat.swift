@@ -89,8 +89,7 @@ struct AWSStreamFormat: WireFormat {
 
     /// The distinct id, which keeps the events of a person in order. At most 256 characters.
     private static func partitionKey(of line: EventLine) throws -> String {
-        let person = try line.field("distinct_id")?.string ?? ""
-        let key = person.isEmpty ? try line.canonicalID().description : person
+        let key = try line.person() ?? line.canonicalID().description
         return String(String.UnicodeScalarView(key.unicodeScalars.prefix(256)))
     }
 }

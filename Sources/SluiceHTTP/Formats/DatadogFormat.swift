@@ -23,7 +23,7 @@ struct DatadogFormat: WireFormat {
         request.setHeader("DD-API-KEY", apiKey)
         try request.setJSON(for: batch) { json in
             try json.array(batch.events) { json, line in
-                let event = try line.event()
+                let event = try line.record()
                 json.object { write(event, to: &$0) }
             }
         }

@@ -17,7 +17,7 @@ struct KafkaFormat: WireFormat {
         var writer = batch.makeWriter()
         try writer.object {
             try $0.array("records", batch.events) { json, line in
-                let key = try line.field("distinct_id")
+                let key = try line.person()
                 json.object {
                     // Redpanda would store a null as the text "null".
                     $0["key"] = key

@@ -18,10 +18,10 @@ struct KafkaV3Format: WireFormat {
         request.appendPath("v3", "clusters", cluster, "topics", topic, "records")
         var writer = batch.makeWriter()
         for line in batch.events {
-            let key = try line.field("distinct_id")
+            let key = try line.person()
             let id = try line.canonicalID().description.base64
             writer.object {
-                if let key { $0.object("key", ["type": "STRING", "data": key]) }
+                if let key { $0.object("key", ["type": "STRING", "data": .string(key)]) }
                 $0.object("value") {
                     $0["type"] = "JSON"
                     $0.raw("data", line.json)

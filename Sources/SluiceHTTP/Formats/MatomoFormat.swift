@@ -25,7 +25,7 @@ struct MatomoFormat: WireFormat {
         if !request.hasPath(endingWith: "piwik.php") { request.appendPath("matomo.php") }
         try request.setJSON(for: batch) { json in
             try json.object {
-                try $0.array("requests", batch.events) { $0.string(query(for: try $1.event())) }
+                try $0.array("requests", batch.events) { $0.string(query(for: try $1.record())) }
                 $0["token_auth"] = token
             }
         }
@@ -62,7 +62,10 @@ struct MatomoFormat: WireFormat {
             let app = event.properties["$app_id"]?.string ?? "app"
             parameters += [("action_name", name), ("url", "http://\(app.percentEncoded)/\(name.percentEncoded)")]
         case .revenue(let revenue):
-            parameters += [("idgoal", "0"), ("ec_id", event.id.description), ("revenue", "\(revenue.amount)")]
+            parameters += [
+                ("idgoal", "0"), ("ec_id", revenue.properties["order_id"]?.string?.asID ?? event.id.description),
+                ("revenue", "\(revenue.amount)"),
+            ]
             if let product = revenue.productID {
                 let item: PropertyValue = [
                     .string(product), "", "", .double(revenue.price ?? 0), .int(Int64(revenue.quantity)),

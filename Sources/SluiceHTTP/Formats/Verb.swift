@@ -12,7 +12,7 @@ public import Sluice
 /// ```
 ///
 /// The names and properties are the ones that `Identity`, `Screens` and `Revenue` track. An event with such a name but
-/// without the properties comes from elsewhere, and is an ordinary event. A minor version can add verbs, so have a
+/// without the properties, or with a blank id, comes from elsewhere, and is an ordinary event. A minor version can add verbs, so have a
 /// `default` in a `switch`.
 public enum Verb: Sendable, Hashable {
     /// An ordinary event.
@@ -58,12 +58,12 @@ public enum Verb: Sendable, Hashable {
         switch event.name {
         case "$SignUp":
             let isSwitch = properties["$switches_user"] == true
-            return properties["$original_id"]?.string.map {
+            return properties["$original_id"]?.string?.asID.map {
                 isSwitch ? .switchUser(anonymousID: $0) : .signUp(anonymousID: $0)
             }
-        case "$Alias": return properties["$alias"]?.string.map { .alias($0) }
+        case "$Alias": return properties["$alias"]?.string?.asID.map { .alias($0) }
         case "$GroupIdentify":
-            guard let type = properties["$group_type"]?.string, let id = properties["$group_key"]?.string else {
+            guard let type = properties["$group_type"]?.string, let id = properties["$group_key"]?.string?.asID else {
                 return nil
             }
             return .group(type: type, id: id, properties["$group_set"]?.object ?? [:])
