@@ -14,10 +14,13 @@ extension DeliveryPolicy {
         batch: BatchSize(events: 50, bytes: 262_144), flushCount: 100, flushInterval: .seconds(15),
         flushIntervals: .seconds(5) ... .seconds(31_536_000))
 
-    /// The policy of one channel of App Center's SDKs: 50 events or 6 s start a delivery.
+    /// The policy of one of the two channels of App Center's SDKs: 50 events or 6 s start a delivery.
+    ///
+    /// Use ``Sluice/Route/appCenter(interval:_:)``, which makes both channels. In a single route, a critical event would take
+    /// the normal ones along.
     ///
     /// You can change the interval to 6 … 86,400 s. Batches of 50 are sent up to three at a time, and therefore unordered.
-    /// Retries wait 5 to 10 s, 2.5 to 5 min, and then 10 to 20 min. ``Sluice/Route/appCenter(interval:_:)`` makes both channels.
+    /// Retries wait 5 to 10 s, 2.5 to 5 min, and then 10 to 20 min.
     public static let appCenter = DeliveryPolicy(
         batch: BatchSize(events: 50, bytes: 262_144), flushCount: 50, flushInterval: .seconds(6),
         flushIntervals: .seconds(6) ... .seconds(86_400),
