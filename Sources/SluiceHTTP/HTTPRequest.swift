@@ -23,7 +23,8 @@ public struct HTTPRequest: Sendable {
     /// A retry differs from the first attempt in this time. Its event times differ only if the skew has changed in
     /// between.
     public var sendTime: Timestamp
-    /// The number of earlier attempts to send the same events without a result. 0 for the first attempt.
+    /// The number of earlier attempts to send events of the batch, since one succeeded for all of its events. 0 for the first
+    /// attempt.
     public var retryCount: Int
     /// A UUID of the batch. Every attempt to send it has the same one, and so has each of its parts, such as the events
     /// that remain after a partial answer. After a restart of the process, a batch has a new one.

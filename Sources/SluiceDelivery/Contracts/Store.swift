@@ -273,7 +273,8 @@ public struct Batch: Sendable, Identifiable {
     public let id: ID
     /// At least one event, in the order in which they were tracked.
     public let events: [EventLine]
-    /// Failed attempts since the receiver last accepted an event of the batch. The route counts; a store leaves it at 0.
+    /// Failed attempts to send events of the batch, since the receiver last accepted a request of it without a failure. The
+    /// route counts; a store leaves it at 0.
     public let retryCount: Int
 
     /// Creates a batch, in a store of your own or in a test.

@@ -446,10 +446,11 @@ struct DeliveryRule: Sendable {
             marks[key] = mark
         }
         if !accepted.isEmpty { self.accepted(accepted.count, &rejected, at: now, random) }
-        if !accepted.isEmpty { open[index].retries = 0 }
         if let failure = answer.failure {
-            if accepted.isEmpty { open[index].retries += 1 }
+            open[index].retries += 1
             fail(answer.failed.map { places($0).map(open[index].key) }, failure, at: now, random)
+        } else if !accepted.isEmpty {
+            open[index].retries = 0
         }
         return actions(rejected, accepted, part.batch.id)
     }

@@ -7,7 +7,7 @@ struct OpenBatch: Sendable {
     private(set) var rest: [Int]
     /// Whether a worker sends a part of it, or tells the store an answer.
     var isInFlight = false
-    /// Failed attempts since the receiver last accepted one of its events.
+    /// Failed attempts since an answer without a failure.
     var retries = 0
 
     init(_ batch: Batch, size: BatchSize) {
