@@ -109,7 +109,7 @@ struct ClockCorrectionTests {
 
     @Test(
         "damaged state is reported, and counts as no state",
-        arguments: ["", "{}", #"{"clock":{"skew":5},"checksum":"0"}"#])
+        arguments: ["{", "{}", #"{"clock":{"skew":5},"checksum":"0"}"#])
     func damagedStateIsIgnored(text: String) async throws {
         let persistence = Persistence(named: "items", read: { _ in Array(text.utf8) }, write: { _, _ in })
         let told = Locked<[Diagnostic]>([])

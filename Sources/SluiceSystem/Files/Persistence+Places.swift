@@ -36,7 +36,12 @@ extension Persistence.Place {
     package func read(_ item: String) throws(SluiceError) -> [UInt8]? {
         switch self {
         case .directory(let directory): try file(item, in: directory).read()
-        case .custom(let place): try attempt("read", item) { try place.read(item) }
+        case .custom(let place):
+            try attempt("read", item) {
+                let bytes = try place.read(item)
+                // Without `remove`, this is what ``remove(_:)`` leaves.
+                return place.remove == nil && bytes?.isEmpty == true ? nil : bytes
+            }
         case .encrypted(let place, let encryption):
             try place.read(item).map { bytes throws(SluiceError) in try decrypted(bytes, item, encryption) }
         }

@@ -97,7 +97,7 @@ public struct Persistence: Sendable {
     ///     been any. It must throw if it can't read them, because nil starts from the beginning.
     ///   - write: Replaces the bytes of an item, and returns when they are safe.
     ///   - remove: Removes an item if it is there, such as a damaged one that was kept aside, when a plugin erases its
-    ///     state. Nil: the item is replaced by an empty one.
+    ///     state. Nil: the item is replaced by an empty one, and an empty one counts as removed.
     public init(
         named name: String, read: @escaping @Sendable (_ item: String) throws -> [UInt8]?,
         write: @escaping @Sendable (_ item: String, _ bytes: [UInt8]) throws -> Void,

@@ -170,7 +170,7 @@ import Testing
         #expect(launch().value.number == 9)
     }
 
-    @Test("damaged state is kept aside and reported, and replaced", arguments: ["", "{", #"{"count":{"number":1}}"#])
+    @Test("damaged state is kept aside and reported, and replaced", arguments: [" ", "{", #"{"count":{"number":1}}"#])
     func damagedStateIsKeptAside(text: String) async throws {
         place.state.withLock { $0.items["count"] = Array(text.utf8) }
         let state = launch()
