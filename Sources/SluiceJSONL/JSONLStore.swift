@@ -102,7 +102,7 @@ public final class JSONLStore: Store {
     ///
     /// - Parameters:
     ///   - directory: the place for the events. If it is missing, it is created with its parents (0700). Otherwise it must
-    ///     be a directory that belongs to this user. A relative path is resolved when the store is opened.
+    ///     be a directory that belongs to this user. A relative path is resolved by this call.
     ///   - durability: the failures that an accepted event survives.
     ///   - capacity: the most bytes of events and dead letters to keep on disk: 10 MiB by default. Each process that shares
     ///     the directory has this capacity. Until a batch is settled, its dead letters may exceed it.
@@ -136,7 +136,7 @@ public final class JSONLStore: Store {
         files: any FileSystem
     ) {
         let configuration = Configuration(
-            directory: directory, durability: durability, capacity: capacity,
+            directory: FilePath.absolute(directory, in: files), durability: durability, capacity: capacity,
             maximumAge: min(maximumAge, Configuration.longestAge),
             maximumEventBytes: min(maximumEventBytes, 1 << 29),
             encryption: encryption, maximumFileBytes: files.maximumFileBytes)

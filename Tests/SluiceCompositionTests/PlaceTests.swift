@@ -19,6 +19,73 @@ import Testing
 
 @Suite("Places of state")
 struct PlaceTests {
+    #if os(macOS) || os(Linux)
+        @Test("a relative path leads to the same place when the process changes its working directory, for all plugins")
+        func placeStays() async {
+            await #expect(processExitsWith: .success) {
+                let (first, second) = (try TemporaryDirectory(), try TemporaryDirectory())
+                for (index, spelling) in [
+                    "state", "./state", "a/../state", "state/", "state//", "a/b/c", "./a/./b", ".", "./", "", ".state",
+                    "Ä ö",
+                    "-", "~state", "a~/b",
+                ].enumerated() where !spelling.isEmpty {
+                    let (here, there) = ("\(first.path)/\(index)", "\(second.path)/\(index)")
+                    for path in [here, "\(here)/a", there, "\(there)/a"] { try #require(mkdir(path, 0o700) == 0) }
+                    try #require(chdir(here) == 0)
+                    let place = Persistence.file(spelling)
+                    let identity = Identity(persistedIn: place)
+                    let auto = AutoProperties(persistedIn: place)
+                    let links = Links(persistedIn: place)
+                    let settings = CollectionSettings(persistedIn: place)
+                    let sessions = Sessions(persistedIn: place)
+                    let encrypted = Consent(persistedIn: place.backedUp(by: .file("\(spelling)/backup")))
+                    let store = JSONLStore(at: "\(spelling)/queue")
+                    // Used first here, or in the other directory.
+                    if index.isMultiple(of: 2) { try identity.login("customer-42") }
+                    try #require(chdir(there) == 0)
+                    let pipeline = try Pipeline {
+                        encrypted
+                        settings
+                        identity
+                        sessions
+                        auto
+                        links
+                        store
+                        NullTransport()
+                    }
+                    try encrypted.grant()
+                    try identity.login("customer-42")
+                    auto.register(["plan": "pro"])
+                    links.opened("https://shop.example/?utm_source=newsletter")
+                    try settings.setEnabled(true)
+                    pipeline.track("Event")
+                    await pipeline.shutdown(timeout: .seconds(600))
+                    let state = "\(here)/\(spelling)"
+                    for name in [
+                        "identity.json", "super-properties.json", "links.json", "consent.json", "collection.json",
+                        "sessions.json", "backup/consent.json", "queue",
+                    ] { try #require(access("\(state)/\(name)", F_OK) == 0, "\(state)/\(name)") }
+                    // Nothing else is there than the directory that this test has made.
+                    try #require(rmdir("\(there)/a") == 0 && rmdir(there) == 0, "\(spelling)")
+                    try #require(Identity(persistedIn: .file(state)).loginID == "customer-42")
+                }
+            }
+        }
+
+        @Test("without a working directory, a relative path is an error, also if there is one later")
+        func placeIsUnknown() async {
+            await #expect(processExitsWith: .success) {
+                let (gone, later) = (try TemporaryDirectory(), try TemporaryDirectory())
+                try #require(chdir(gone.path) == 0 && rmdir(gone.path) == 0)
+                let identity = Identity(persistedIn: .file("state"))
+                try #require(chdir(later.path) == 0)
+                let error = #expect(throws: SluiceError.self) { try identity.login("customer-42") }
+                try #require(error?.message.contains("is relative, and the working directory can't be found") == true)
+                try #require(later.names.isEmpty)
+            }
+        }
+    #endif
+
     /// A place of the host without `remove`, which keeps an empty item instead.
     private final class Items: Sendable {
         let all = Locked<[String: [UInt8]]>([:])

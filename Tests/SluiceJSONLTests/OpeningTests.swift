@@ -168,8 +168,8 @@ struct OpeningTests {
         #expect(try store.drain() == texts([0]))
     }
 
-    @Test("a relative path is resolved when the store is opened")
-    func relativePathIsResolvedAtOpening() throws {
+    @Test("a relative path leads to a directory below the working directory")
+    func relativePathIsResolved() throws {
         let before = try SystemFileSystem().currentDirectory()
         let name = String(directory.path.dropFirst("/tmp/".count))
         // The working directory is the whole process's: from the root, no other test can notice.

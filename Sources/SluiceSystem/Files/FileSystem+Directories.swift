@@ -117,3 +117,9 @@ package enum FilePath {
         return path
     }
 }
+    /// Returns the absolute path, as ``normalized(_:in:)`` does. A path that is invalid or can't be resolved stays as it is,
+    /// and its first use throws.
+    package static func absolute(_ path: String, in fileSystem: some FileSystem) -> String {
+        do throws(FileError) { return try normalized(path, in: fileSystem) } catch { return path }
+    }
+

@@ -67,10 +67,11 @@ public struct Persistence: Sendable {
     /// let identity = Identity(persistedIn: .file(stateDirectory))
     /// ```
     ///
-    /// - Parameter directory: The path of a directory, which is created if it is missing.
+    /// - Parameter directory: The path of a directory, which is created if it is missing. A relative path is resolved by
+    ///   this call, so the place stays the same if the process changes its working directory.
     /// - Returns: The place, which several plugins can share.
     public static func file(_ directory: String) -> Persistence {
-        Persistence(places: [.directory(directory)])
+        Persistence(places: [.directory(FilePath.absolute(directory, in: SystemFileSystem()))])
     }
 
     /// Keeps state in a place of your own, such as a database.

@@ -162,11 +162,14 @@ package struct StateFile: Sendable {
     }
 
     private func normalizedPath() throws(FileError) -> String {
-        try FilePath.normalized(path, in: fileSystem)
+        // A relative path would lead to another file when the working directory changes.
+        guard path.hasPrefix("/") else { throw .invalidArgument }
+        return try FilePath.normalized(path, in: fileSystem)
     }
 
     private func failure(_ problem: String, _ error: FileError) -> SluiceError {
-        if let flaw = FilePath.flaw(of: path) {
+        let relative = "is relative, and the working directory can't be found: use an absolute path"
+        if let flaw = FilePath.flaw(of: path) ?? (path.hasPrefix("/") ? nil : relative) {
             return SluiceError(.storageUnavailable, "the file \(path) \(problem): its path \(flaw)", cause: error)
         }
         let advice =
