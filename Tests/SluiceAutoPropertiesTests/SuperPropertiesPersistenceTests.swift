@@ -120,4 +120,22 @@ import Testing
         }
         #expect(launch().registered == auto.registered)
     }
+
+    /// A value with this many levels of arrays and objects.
+    private static func nested(_ levels: Int) -> PropertyValue {
+        (0..<levels).reduce("deep") { value, level in level.isMultiple(of: 2) ? ["a": value] : [value] }
+    }
+
+    @Test(
+        "a property of any depth is the same in the next launch as in this one",
+        arguments: [0, 1, 2, 10, 23, 28, 29, 30, 31, 32, 33, 60, 1_000])
+    func depthIsKept(levels: Int) throws {
+        let first = launch()
+        #expect(try diagnostics(first).isEmpty)
+        first.register(["deep": Self.nested(levels), "plan": "pro"])
+        let next = launch()
+        #expect(try diagnostics(next).isEmpty)
+        #expect(next.registered == first.registered && next.registered["plan"] == "pro")
+        #expect(directory.names == ["super-properties.json"])
+    }
 }

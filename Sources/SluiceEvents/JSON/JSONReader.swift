@@ -15,7 +15,7 @@ package struct JSONReader {
     }
 
     /// Reads one object. Its own level doesn't count toward the depth.
-    static func fields(of bytes: some Collection<UInt8>) throws(SluiceError) -> [String: PropertyValue] {
+    package static func fields(of bytes: some Collection<UInt8>) throws(SluiceError) -> [String: PropertyValue] {
         try read(bytes) { (reader) throws(SluiceError) in
             guard reader.isAt("{") else { throw reader.error("no object") }
             var fields: [String: PropertyValue] = [:]

@@ -22,17 +22,20 @@ package enum PersistedRecord<Value: PersistedValue> {
     package static func bytes(of value: Value, _ item: String) -> [UInt8] {
         let object = value.object
         var writer = JSONWriter(marksDates: true)
-        writer.object([
-            item: .object(object), "version": .int(Value.version),
-            "checksum": .string(checksum(of: object, Value.version)),
-        ])
+        // Member by member: in a list of properties, the object would be one level deeper, and be cut.
+        writer.object { record in
+            record.object(item, object)
+            record["version"] = PropertyValue.int(Value.version)
+            record["checksum"] = checksum(of: object, Value.version)
+        }
         return writer.bytes
     }
 
     private static func parsed(_ bytes: [UInt8], _ item: String) -> (object: Properties, version: Int)? {
         do throws(SluiceError) {
-            guard case .object(let record) = try JSONReader.value(of: bytes), case .object(let object) = record[item]
-            else { return nil }
+            // As in an event's line: the object can have as many levels as the properties of an event.
+            let record = try JSONReader.fields(of: bytes)
+            guard case .object(let object) = record[item] else { return nil }
             var version: Int?
             if case .int(let number)? = record["version"] { version = Int(clamping: number) }
             guard record["checksum"] == .string(checksum(of: object, version)) else { return nil }
