@@ -78,10 +78,12 @@ public final class CollectionSettings: Processor {
     }
 
     /// Drops the event if collection is disabled.
-    public func process(_ event: inout Event) -> Disposition {
-        settings.value.isEnabled ? .keep : .drop(.collectionDisabled)
-    }
+    public func process(_ event: inout Event) -> Disposition { refusal.map { .drop($0) } ?? .keep }
 
     /// Returns when the settings are stored.
     public func finish() async { await settings.finish() }
+}
+
+extension CollectionSettings: Gatekeeper {
+    package var refusal: DropReason? { isEnabled ? nil : .collectionDisabled }
 }

@@ -376,3 +376,5 @@ extension Consent: StateKeeper {
         return states
     }
 }
+    package var refusal: DropReason? { states.refusal }
+

@@ -15,16 +15,21 @@ final class Chain: Sendable {
     private let end: RouteRuntime?
     /// The chain of the next route, or of the first one. A linked list for the same reason as ``Stage``.
     private let next: Chain?
-    /// For the chain of a route: the gate of the chain that all routes share.
-    private let outer = Published(StateGate())
-    /// For the chain of a route: the stages that all routes share.
-    private let shared = Locked<Stage?>(nil)
+    /// The stages that all routes share, and the gatekeepers among them.
+    private struct Shared {
+        var stages: Stage?
+        var gatekeepers: [any Gatekeeper] = []
+    }
+
+    /// For the chain of a route.
+    private let shared = Locked(Shared())
 
     /// Creates the chain that all routes share.
     init(_ processors: [any Processor], to first: Chain?, in path: EventPath) {
         (self.path, self.processors, stages) = (path, processors, Stage(processors))
         (number, route, end, next) = (0, nil, nil, first)
-        for chain in first?.all ?? [] { chain.shared.withLock { $0 = stages } }
+        let shared = Shared(stages: stages, gatekeepers: processors.compactMap { $0 as? any Gatekeeper })
+        for chain in first?.all ?? [] { chain.shared.withLock { $0 = shared } }
     }
 
     /// Creates the chain of the route with this index.
@@ -53,9 +58,16 @@ final class Chain: Sendable {
         let entry = path.enter(number, id: id)
         var event = Event(id: entry.id, name: name, time: entry.time, priority: priority, properties: properties)
         if entry.isOpen { configure(&event) }
-        if end != nil, let reason = outer.value.refusal { return (event.id, drop(reason, nil)) }
+        if let reason = sharedRefusal { return (event.id, drop(reason, nil)) }
         let isStored = proceed(&event, through: stages, entry.isOpen, entry.group, path.beginTrace(event, in: route))
         return (event.id, isStored)
+    }
+
+    /// Why the chain that all routes share lets no event through to this one now; nil if events pass.
+    private var sharedRefusal: DropReason? {
+        if end == nil { return nil }
+        for gatekeeper in shared.withLock(\.gatekeepers) { if let reason = gatekeeper.refusal { return reason } }
+        return nil
     }
 
     /// Counts an event that a processor tracks for its own event, without an end.
@@ -84,7 +96,7 @@ final class Chain: Sendable {
         guard path.isOpen else { return nil }
         var event = event
         let trace = path.beginTrace(event, in: nil)
-        let disposition = process(&event, shared.withLock(\.self), trace)
+        let disposition = process(&event, shared.withLock(\.stages), trace)
         // A shared stage that holds the event lets it continue to all routes.
         path.update(disposition.isHold ? 0 : number) { $0.entered += 1 }
         switch disposition.kind {
@@ -227,10 +239,7 @@ final class Chain: Sendable {
         for case let keeper as any StateKeeper in processors {
             do { own = try keeper.gate(below: states) } catch { throw SluiceError(error, from: keeper) }
         }
-        if end != nil {
-            outer.replace(with: states)
-            if own === states { own = StateGate(like: states) }
-        }
+        if end != nil, own === states { own = StateGate(like: states) }
         for (index, processor) in processors.enumerated() {
             (processor.context as? PluginContext)?.bind(to: self, index, named: name(of: index))
             do {

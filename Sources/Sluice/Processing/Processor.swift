@@ -149,8 +149,15 @@ extension Processor {
     public static var isUnique: Bool { false }
 }
 
-/// A processor that decides whether the plugins of its chain may store their state.
-package protocol StateKeeper: Processor {
+/// A processor that can close its chain. Then no event passes, not even events that plugins make in the routes below, which
+/// don't pass the processor itself.
+package protocol Gatekeeper: Processor {
+    /// Why no event may pass now; nil if events pass.
+    var refusal: DropReason? { get }
+}
+
+/// A gatekeeper that also decides whether the plugins of its chain may store their state.
+package protocol StateKeeper: Gatekeeper {
     /// Returns the gate of the chain that the processor stands in, and of the routes of that chain. Called once for each
     /// pipeline, before the chain's first processor is prepared.
     func gate(below gate: StateGate) throws -> StateGate
