@@ -29,7 +29,8 @@ final class ClockCorrection: Sendable {
     /// Reads the skew of an earlier launch. Messages go to `observer`, also later.
     func open(_ observer: TransportObserver) throws(SluiceError) {
         self.observer.withLock { $0 = observer }
-        try kept.load()
+        // An erasure forgets the user. The skew is the server's and the device's.
+        try kept.load(behind: nil)
     }
 
     /// How far the server's clock is ahead of this system's wall clock, in milliseconds. Zero while both can agree. Nil

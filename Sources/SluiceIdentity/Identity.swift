@@ -197,7 +197,9 @@ public final class Identity: Processor {
 
     /// Reads the identity, and tracks a `$SignUp` that an earlier launch has not stored.
     ///
-    /// - Throws: An error of the place where the identity is kept.
+    /// - Throws: An error of the place where the identity is kept. ``Sluice/SluiceError/Code/invalidPipeline`` if an
+        try StateGate.current?.claim(ids.places.names, for: signUps, isShared: true)
+    ///   `Identity` in another route shares the place, and one of the routes has a `Consent` of its own.
     public func prepare() throws {
         StateGate.current?.add(signUps)
         try ids.stand(behind: .current)

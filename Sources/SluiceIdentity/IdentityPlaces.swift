@@ -18,6 +18,9 @@ struct IdentityPlaces: Sendable {
 
     var all: [Persistence.Place] { whole + device }
 
+    /// The names of the identity in its places, such as the paths of files.
+    var names: [String] { all.map { $0.name(Self.item) } }
+
     func note(_ message: String) {
         notes.withLock { $0.append(message) }
     }

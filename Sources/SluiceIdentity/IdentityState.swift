@@ -43,7 +43,7 @@ final class IdentityState: Sendable {
     /// For the places and ``disk``.
     private let turn = Turn()
     private let disk = Locked(Disk())
-    private let places: IdentityPlaces
+    let places: IdentityPlaces
     private let report: @Sendable (String) -> Void
     private let initial: @Sendable () -> UserIDs
     private let renewed: @Sendable () -> UserIDs

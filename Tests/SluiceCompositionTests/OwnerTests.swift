@@ -114,4 +114,111 @@ struct OwnerTests {
         await pipeline.shutdown(timeout: .seconds(600))
         #expect(try transport.accepted().map(\.name) == ["On", "Inserted", "Event", "End"])
     }
+
+    /// Two identities in one file. The second one's path is another spelling.
+    private func shared(_ shared: Consent?, _ first: Consent?, _ second: Consent?, _ path: String) throws -> Pipeline {
+        try Pipeline {
+            shared
+            Route("a") {
+                first
+                Identity(persistedIn: .file(directory.path))
+                MemoryStore()
+                NullTransport()
+            }
+            Route("b") {
+                second
+                Identity(persistedIn: .file(path))
+                MemoryStore()
+                NullTransport()
+            }
+        }
+    }
+
+    @Test("two identities share a file only if one Consent decides about both, or none")
+    func sharedIdentityHasOneConsent() async throws {
+        func consent() -> Consent { Consent(persistedIn: .memory) }
+        for consents in [(consent(), nil), (nil, consent()), (consent(), consent())] as [(Consent?, Consent?)] {
+            let error = #expect(throws: SluiceError.self) { try shared(nil, consents.0, consents.1, directory.path) }
+            #expect(error?.code == .invalidPipeline && error?.message.contains("identity.json") == true)
+            // In a directory of its own, each has its own consent.
+            await (try shared(nil, consents.0, consents.1, "\(directory.path)/b")).shutdown(timeout: .seconds(600))
+        }
+        await (try shared(nil, nil, nil, directory.path)).shutdown(timeout: .seconds(600))
+        await (try shared(consent(), nil, nil, directory.path)).shutdown(timeout: .seconds(600))
+    }
+
+    @Test(
+        "one directory is recognized in all spellings of its path",
+        arguments: [
+            "", "/", "//", "/.", "/./", "/../", "/a/..", "//.//.", "/link", "/link/", "/link/link", "/./link/a/../.",
+        ])
+    func directoryIsRecognized(spelling: String) throws {
+        #expect(mkdir("\(directory.path)/a", 0o700) == 0)
+        symlink(directory.path, "\(directory.path)/link")
+        let name = directory.path.split(separator: "/").last.map(String.init) ?? ""
+        let path = directory.path + (spelling == "/../" ? "/../\(name)" : spelling)
+        let consent = Consent(persistedIn: .memory)
+        let error = #expect(throws: SluiceError.self) { try shared(nil, consent, nil, path) }
+        #expect(error?.code == .invalidPipeline)
+        #expect(throws: SluiceError.self) {
+            try Pipeline {
+                Route("a") {
+                    Sessions(persistedIn: .file("\(directory.path)/new"))
+                    MemoryStore()
+                    NullTransport()
+                }
+                Route("b") {
+                    Sessions(persistedIn: .file("\(path)/.//new/"))
+                    MemoryStore()
+                    NullTransport()
+                }
+            }
+        }
+    }
+
+    @Test("two transports that learn a clock need a place each")
+    func learnedClockHasOneOwner() async throws {
+        func pipeline(_ first: Persistence, _ second: Persistence) throws -> Pipeline {
+            try Pipeline {
+                for (name, place) in [("a", first), ("b", second)] {
+                    Route(name) {
+                        MemoryStore()
+                        HTTPTransport(
+                            to: "https://\(name).example",
+                            configuration: .init(clockCorrection: .learned(keptIn: place)))
+                    }
+                }
+            }
+        }
+        let place = Persistence.file(directory.path)
+        let error = #expect(throws: SluiceError.self) { try pipeline(place, place) }
+        #expect(error?.code == .invalidPipeline && error?.message.contains("clock.json") == true)
+        let other = Persistence.file("\(directory.path)/b")
+        for _ in 0..<2 { await (try pipeline(place, other)).shutdown(timeout: .seconds(600)) }
+        await (try pipeline(.memory, .memory)).shutdown(timeout: .seconds(600))
+    }
+
+    @Test("a transport that learns a clock and a plugin with the same item can't share a place")
+    func itemHasOneOwner() throws {
+        struct Own: PersistedValue {
+            init() {}
+            init?(_ object: Properties) {}
+            var object: Properties { [:] }
+        }
+        final class Clock: Processor {
+            let context = PluginContext()
+            let state: PersistedState<Own>
+            init(_ place: Persistence) { state = PersistedState("clock", in: place, initial: Own()) { _ in } }
+            func prepare() throws { try state.load() }
+            func process(_ event: inout Event) -> Disposition { .keep }
+        }
+        let place = Persistence.file(directory.path)
+        #expect(throws: SluiceError.self) {
+            try Pipeline {
+                Clock(place)
+                MemoryStore()
+                HTTPTransport(to: "https://a.example", configuration: .init(clockCorrection: .learned(keptIn: place)))
+            }
+        }
+    }
 }

@@ -63,7 +63,7 @@ public final class Pipeline: EventTracking {
         self.routes = Routes(routes, path)
         self.path = path
         // If any of this throws, deinit closes what was opened.
-        for route in routes { try route.open() }
+        for route in routes { try StateGate.$current.withValue(states) { try route.open() } }
         try chain.prepare(states)
         for chain in chain.all { chain.open() }
         if isDeliveryPaused { pauseDelivery() }

@@ -94,6 +94,22 @@ package enum FilePath {
         return parent == path ? [] : [parent] + ancestors(of: parent)
     }
 
+    /// The same text for all absolute paths to a file, also if they lead through symbolic links. Until the directories exist,
+    /// paths that go up and down have other texts.
+    package static func identity(of path: String, in fileSystem: some FileSystem) -> String {
+        for ancestor in path.hasPrefix("/") ? ancestors(of: path) : [] {
+            do throws(FileError) {
+                // With the dot, it follows a symbolic link.
+                let status = try fileSystem.status(of: "\(ancestor)/.")
+                let rest = path.dropFirst(ancestor.count).split(separator: "/").filter { $0 != "." }
+                return "\(status.device) \(status.inode) \(rest.joined(separator: "/"))"
+            } catch {
+                // It is missing, or may not be looked into.
+            }
+        }
+        return path
+    }
+
     /// Why a path is invalid, and how to correct it; nil if it is valid.
     package static func flaw(of path: String) -> String? {
         if path.isEmpty { return "is empty: give a path" }

@@ -7,8 +7,9 @@
 ///
 /// You can pass one value to several plugins: each type keeps an item of its own there. Plugins of one type, for example in
 /// two routes, need a place each. Otherwise each would overwrite what the other one has stored, so building the
-/// pipeline throws. Only `Identity` is meant to be shared: several objects and processes can use its directory. Pipelines
-/// and processes must not share a place of other plugins, because each sees only its own changes.
+/// pipeline throws, also for two spellings of one path. Only `Identity` is meant to be shared: several objects and processes
+/// can use its directory, if one `Consent` decides about all objects of a pipeline, or none. Pipelines and processes must not
+/// share a place of other plugins, because each sees only its own changes.
 ///
 /// ## State that can't be used
 ///

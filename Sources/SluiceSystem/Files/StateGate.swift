@@ -39,16 +39,26 @@ package final class StateGate: KeptState {
         /// Weak, because states refer to their gate.
         var states: [() -> (any KeptState)?] = []
         weak var above: StateGate?
-        /// In a gate below no other: the states of the whole pipeline, by their names.
-        var owners: [String: () -> (any KeptState)?] = [:]
+        /// In a gate below no other: the places of all states of the pipeline.
+        var claims: [Claim] = []
     }
 
-    /// The gate of the plugin that is being prepared.
+    /// A state in its places, such as the paths of files.
+    private struct Claim {
+        let names: [String]
+        let owner: () -> (any KeptState)?
+        /// The gate that decides about it, if other objects behind that gate can share it.
+        let sharer: (() -> StateGate?)?
+    }
+
+    /// The gate of the plugin that is being prepared, or of the pipeline while its routes are opened.
     @TaskLocal package static var current: StateGate?
 
     private let reason: @Sendable () -> DropReason?
     private let owesRemoval: @Sendable () -> Bool
     private let owesJoin: @Sendable () -> Bool
+    /// The gate that decides for this one; nil if it decides itself.
+    private let model: StateGate?
     private let state = Locked(State())
 
     /// Creates a gate.
@@ -58,19 +68,18 @@ package final class StateGate: KeptState {
     ///   - owesRemoval: Returns whether stored states must be removed when they find the closed gate, because nothing was
     ///     in a pipeline when it was closed.
     ///   - owesJoin: Returns whether the receiver still misses the event that joins the user's ids.
+    ///   - model: The gate that the closures belong to; nil for this one.
     package init(
         closedBecause reason: @escaping @Sendable () -> DropReason? = { nil },
         owesRemoval: @escaping @Sendable () -> Bool = { false },
-        owesJoin: @escaping @Sendable () -> Bool = { false }
+        owesJoin: @escaping @Sendable () -> Bool = { false }, decidedBy model: StateGate? = nil
     ) {
-        self.reason = reason
-        self.owesRemoval = owesRemoval
-        self.owesJoin = owesJoin
+        (self.reason, self.owesRemoval, self.owesJoin, self.model) = (reason, owesRemoval, owesJoin, model)
     }
 
     /// Creates a gate that is open if another one is, which it stands below.
     package convenience init(like gate: StateGate) {
-        self.init(closedBecause: gate.reason, owesRemoval: gate.owesRemoval)
+        self.init(closedBecause: gate.reason, owesRemoval: gate.owesRemoval, decidedBy: gate.model ?? gate)
         stand(below: gate)
     }
 
@@ -111,20 +120,45 @@ package final class StateGate: KeptState {
     /// and release of the plugin.
     package func addReader(_ new: any KeptState) { if !isOpen { add(new) } }
 
-    /// Notes under which names, such as paths of files, a state is kept.
+    /// Notes under which names, such as paths of files, a state is kept. One place has one owner.
+    ///
+    /// Objects that share their state can have it together if they have the same gate, because a denial removes the state of
+    /// all of them.
     ///
     /// - Throws: ``SluiceError/Code/invalidPipeline`` if another plugin of the pipeline keeps its state there. Each would
-    ///   overwrite what the other one has stored: one route's consent would be that of another one in the next launch.
-    package func claim(_ names: [String], for new: any KeptState) throws(SluiceError) {
-        if let above = state.withLock(\.above) { return try above.claim(names, for: new) }
-        let taken = state.withLock { state in
-            let taken = names.first { name in state.owners[name]?().map { $0 !== new } ?? false }
-            if taken == nil { for name in names { state.owners[name] = { [weak new] in new } } }
-            return taken
+    ///   overwrite or remove what the other one has stored: one route's consent would be that of another one in the next
+    ///   launch.
+    package func claim(_ names: [String], for new: any KeptState, isShared: Bool = false) throws(SluiceError) {
+        let decider = model ?? self
+        try claim(
+            Claim(names: names, owner: { [weak new] in new }, sharer: isShared ? { [weak decider] in decider } : nil))
+    }
+
+    private func claim(_ new: Claim) throws(SluiceError) {
+        if let above = state.withLock(\.above) { return try above.claim(new) }
+        let others = state.withLock { state in
+            state.claims.removeAll { claim in claim.owner().map { $0 === new.owner() } ?? true }
+            defer { state.claims.append(new) }
+            return state.claims
         }
-        guard let taken else { return }
-        throw SluiceError(
-            .invalidPipeline, "two plugins keep their state in \(taken): give each a directory of its own")
+        let files = SystemFileSystem()
+        for other in others {
+            // By the directories, which can have several paths.
+            let taken = Set(other.names.map { FilePath.identity(of: $0, in: files) })
+            guard let name = new.names.first(where: { taken.contains(FilePath.identity(of: $0, in: files)) }) else {
+                continue
+            }
+            guard let sharer = new.sharer, let otherSharer = other.sharer else {
+                throw SluiceError(
+                    .invalidPipeline, "two plugins keep their state in \(name): give each a directory of its own")
+            }
+            guard sharer() === otherSharer() else {
+                throw SluiceError(
+                    .invalidPipeline,
+                    "two plugins share their state in \(name), and a Consent decides about one of them only: give each a "
+                        + "directory of its own, or list one Consent above the routes")
+            }
+        }
     }
 
     private var states: [any KeptState] { state.withLock(\.states).compactMap { $0() } }
