@@ -59,9 +59,15 @@ public final class AutoProperties: Processor {
 
         var object: Properties { properties }
 
-        mutating func remove(_ name: String) { removed.insert(name) }
+        mutating func remove(_ name: String) {
+            properties[name] = nil
+            removed.insert(name)
+        }
 
-        mutating func removeAll() { hasRemovedAll = true }
+        mutating func removeAll() {
+            properties = [:]
+            hasRemovedAll = true
+        }
 
         mutating func merge(stored: Registered) {
             guard !hasRemovedAll else { return }
@@ -129,7 +135,7 @@ public final class AutoProperties: Processor {
     ///
     /// - Parameter properties: The properties to add.
     public func register(_ properties: PropertyLiteral) {
-        change { $0.register(properties.properties) }
+        change { $0.properties.merge(properties.properties) }
     }
 
     /// Adds the properties whose names are not registered yet to all later events.
@@ -140,7 +146,7 @@ public final class AutoProperties: Processor {
     ///
     /// - Parameter properties: The properties to add.
     public func registerOnce(_ properties: PropertyLiteral) {
-        change { $0.registerOnce(properties.properties) }
+        change { $0.properties.addDefaults(properties.properties) }
     }
 
     /// Adds a property whose value is computed for each event.
@@ -167,32 +173,31 @@ public final class AutoProperties: Processor {
     ///
     /// - Parameter name: The property's name.
     public func unregister(_ name: String) {
-        change({ $0.unregister(name) }, noting: { $0.remove(name) })
+        state.withLock { $0.unregisterDynamic(name) }
+        change { $0.remove(name) }
     }
 
     /// Removes all super properties.
     public func unregisterAll() {
-        change({ $0.unregisterAll() }, noting: { $0.removeAll() })
+        state.withLock { $0.unregisterAllDynamic() }
+        change { $0.removeAll() }
     }
 
     /// The static super properties.
     public var registered: Properties { kept.value.properties }
 
-    private func change(
-        _ body: (inout SuperProperties) -> Void, noting: (inout Registered) -> Void = { _ in }
-    ) {
-        adopt()
+    /// Changes the stored properties. Events get a copy of them, so a change during an erasure begins with none.
+    private func change(_ body: (inout Registered) -> Void) {
         kept.saveOrReport { kept in
-            noting(&kept)
-            state.withLock { body(&$0) }
-            kept.properties = state.withLock(\.registered)
+            body(&kept)
+            copy(kept)
         }
     }
 
-    /// Adds the properties of earlier launches. Newer ones take precedence.
-    private func adopt() {
-        kept.read { kept in state.withLock { $0.registerOnce(kept.properties) } }
-    }
+    /// Passes the properties to later events: of earlier launches, or none after an erasure.
+    private func adopt() { kept.read(copy) }
+
+    private func copy(_ kept: Registered) { state.withLock { $0.registered = kept.properties } }
 
     // MARK: Processor
 
@@ -239,9 +244,7 @@ public final class AutoProperties: Processor {
     public func finish() async { await kept.finish() }
 
     /// Removes the static super properties. The dynamic ones are your code, and stay.
-    public func forget() {
-        kept.read { kept in state.withLock { $0.forgetRegistered(except: kept.properties) } }
-    }
+    public func forget() { adopt() }
 }
 
 extension AutoProperties: KeptState {

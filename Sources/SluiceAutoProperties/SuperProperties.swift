@@ -7,7 +7,10 @@ struct SuperProperties {
         let value: @Sendable () -> PropertyValue?
     }
 
-    private(set) var registered: Properties = [:]
+    /// The static super properties.
+    var registered: Properties = [:] {
+        didSet { quarter = nil }
+    }
     private var dynamic: [Dynamic] = []
     private let automatic: Properties
     private var network: Properties
@@ -29,38 +32,14 @@ struct SuperProperties {
         quarter = nil
     }
 
-    mutating func register(_ properties: Properties) {
-        registered.merge(properties)
-        quarter = nil
-    }
-
-    mutating func registerOnce(_ properties: Properties) {
-        registered.addDefaults(properties)
-        quarter = nil
-    }
-
     mutating func registerDynamic(_ name: String, _ value: @escaping @Sendable () -> PropertyValue?) {
         dynamic.removeAll { $0.name == name }
         dynamic.append(Dynamic(name: name, value: value))
     }
 
-    mutating func unregister(_ name: String) {
-        registered[name] = nil
-        dynamic.removeAll { $0.name == name }
-        quarter = nil
-    }
+    mutating func unregisterDynamic(_ name: String) { dynamic.removeAll { $0.name == name } }
 
-    mutating func unregisterAll() {
-        registered = [:]
-        dynamic = []
-        quarter = nil
-    }
-
-    /// Removes static properties, except the ones that were registered since the stored ones were erased.
-    mutating func forgetRegistered(except new: Properties) {
-        registered = new
-        quarter = nil
-    }
+    mutating func unregisterAllDynamic() { dynamic = [] }
 
     /// Adds all properties to an event if no property is dynamic.
     ///

@@ -195,4 +195,46 @@ struct ErasureTests {
         #expect(plugin.calls.withLock { $0 } == 1)
         #expect(await test.events().isEmpty)
     }
+
+    /// Uses the plugins of the state that is erased while they forget it: after the stored state is gone.
+    private struct LateUse: Processor {
+        let use: @Sendable () -> Void
+
+        func process(_ event: inout Event) -> Disposition { .keep }
+        func forget() { use() }
+    }
+
+    @Test(
+        "a change in the middle of an erasure brings nothing back, and counts from then on",
+        arguments: ["register", "registerOnce", "registerDynamic", "unregister", "unregisterAll", "process"])
+    func lateChangeBringsNothingBack(change: String) async throws {
+        let auto = AutoProperties(persistedIn: place)
+        let test = try TestPipeline {
+            LateUse {
+                switch change {
+                case "register": auto.register(["theme": "dark"])
+                case "registerOnce": auto.registerOnce(["plan": "free"])
+                case "registerDynamic": auto.registerDynamic("n") { 1 }
+                case "unregister": auto.unregister("other")
+                case "unregisterAll": auto.unregisterAll()
+                default: _ = auto.processed()
+                }
+            }
+            auto
+        }
+        auto.register(["plan": "pro", "email": "a@b.example"])
+        #expect(await test.pipeline.eraseEverything().isComplete)
+        let expected: Properties =
+            switch change {
+            case "register": ["theme": "dark"]
+            case "registerOnce": ["plan": "free"]
+            default: [:]
+            }
+        #expect(auto.registered == expected)
+        let event = try #require(auto.processed())
+        #expect(event.properties["email"] == nil && event.properties["plan"] == expected["plan"])
+        #expect(event.properties["theme"] == expected["theme"])
+        _ = await test.events()
+        #expect(AutoProperties(persistedIn: place).registered == expected)
+    }
 }
