@@ -203,6 +203,11 @@ public final class Consent: Processor {
             answer.update { if $0.kind == .granted, former.kind != .granted { $0 = former } }
             throw error
         }
+        letContinue()
+    }
+
+    /// Lets held events continue, and stores the states.
+    private func letContinue() {
         guard let released = release() else { return }
         states.keep()
         join(except: released)
@@ -210,9 +215,11 @@ public final class Consent: Processor {
 
     /// Forwards the held events in their order. Later events pass when the last one has continued.
     ///
-    /// - Returns: The ids of the sign-ups among them. Nil if another call does this.
+    /// - Returns: The ids of the sign-ups among them. Nil if another call does this, or the next pipeline will.
     private func release() -> Set<EventID>? {
+        let isConnected = context.isConnected
         let isFirst = waiting.withLock { held in
+            guard isConnected || held.events.isEmpty else { return false }
             defer { held.releaser = held.releaser ?? currentThread }
             return held.releaser == nil
         }
@@ -293,7 +300,9 @@ public final class Consent: Processor {
     /// - Throws: The error of the place where the answer is kept.
     public func prepare() throws {
         try answer.load(behind: nil)
-        context.whenOpen { [weak self] in self?.join() }
+        context.whenOpen { [weak self] in
+            if self?.answer.value.isReleasing == true { self?.letContinue() } else { self?.join() }
+        }
     }
 
     /// Keeps, drops or holds the event, depending on the answer.
@@ -370,11 +379,11 @@ public final class Consent: Processor {
 }
 
 extension Consent: StateKeeper {
+    package var refusal: DropReason? { states.refusal }
+
     package func gate(below gate: StateGate) throws -> StateGate {
         try answer.load(behind: nil)
         states.stand(below: gate)
         return states
     }
 }
-    package var refusal: DropReason? { states.refusal }
-

@@ -1,6 +1,7 @@
 import Foundation
 import Sluice
 import SluiceFilters
+import SluiceMemory
 import SluiceTesting
 import TestSupport
 import Testing
@@ -208,5 +209,49 @@ import Testing
         try consent.grant()
         test.pipeline.track("3")
         #expect(await test.events().map(\.name) == ["1", "2", "3"])
+    }
+
+    @Test(
+        "events that a consent holds move with it to the next pipeline, and are counted there",
+        arguments: [(3, 5), (0, 5), (3, 0), (1, 1), (40, 2)] as [(Int, Int)], [false, true])
+    func heldEventsMove(_ counts: (Int, Int), isGrantedBetween: Bool) async throws {
+        let consent = Consent(persistedIn: .memory, whilePending: .hold)
+        let first = try TestPipeline { consent }
+        for number in 0..<counts.0 { first.pipeline.track("\(number)") }
+        let before = await first.pipeline.shutdown(timeout: .seconds(600))
+        #expect(before.isBalanced && before.held == counts.0)
+        if isGrantedBetween { try consent.grant() }
+        let next = try TestPipeline { consent }
+        for number in 0..<counts.1 { next.pipeline.track("\(counts.0 + number)") }
+        try consent.grant()
+        await next.pipeline.flush()
+        let ledger = next.pipeline.ledger
+        #expect(ledger.tracked == counts.0 + counts.1 && ledger.held == 0 && ledger.isBalanced)
+        #expect(await next.events().map(\.name) == (0..<counts.0 + counts.1).map { "\($0)" })
+        #expect(consent.held == 0)
+    }
+
+    @Test("events that move with a consent are dropped by a denial, and counted there", arguments: [false, true])
+    func movedEventsAreDenied(isInRoute: Bool) async throws {
+        let consent = Consent(persistedIn: .memory, whilePending: .hold)
+        func pipeline() throws -> Pipeline {
+            try Pipeline {
+                if !isInRoute { consent }
+                Route("a") {
+                    if isInRoute { consent }
+                    MemoryStore()
+                    NullTransport()
+                }
+            }
+        }
+        let first = try pipeline()
+        for _ in 0..<3 { first.track("Event") }
+        await first.shutdown(timeout: .seconds(600))
+        let next = try pipeline()
+        for _ in 0..<5 { next.track("Event") }
+        try consent.deny()
+        let ledger = await next.shutdown(timeout: .seconds(600))
+        #expect(ledger.isBalanced && consent.held == 0)
+        #expect((isInRoute ? ledger.routes.first?.dropped : ledger.dropped) == [.consentDenied: 8])
     }
 }

@@ -113,6 +113,14 @@ final class Chain: Sendable {
     /// Counts an event that a processor holds.
     func hold() { path.update(number) { $0.held += 1 } }
 
+    /// Counts the events that a processor has held since an earlier pipeline.
+    func adopt(_ count: Int) {
+        path.update(number) { counts in
+            counts.entered += count
+            counts.held += count
+        }
+    }
+
     /// Sends an event on, below the stage that held it.
     func forward(_ event: Event, below index: Int) -> Bool {
         guard path.takeHeld(number) else { return false }

@@ -57,6 +57,8 @@ public final class PluginContext: Sendable {
     private let place = Published(Place(nil, 0, "", environment, isOpen: false))
     /// Nil when the pipeline is built.
     private let early = Locked<Early?>(Early())
+    /// The number of events that the plugin holds, which move with it to its next pipeline.
+    private let held = Locked(0)
 
     /// Creates a context that is not connected to a pipeline yet.
     ///
@@ -67,6 +69,7 @@ public final class PluginContext: Sendable {
 
     func bind(to chain: Chain, _ index: Int, named plugin: String) {
         place.replace(with: Place(chain, index, plugin, chain.path.environment, isOpen: false))
+        chain.adopt(held.withLock(\.self))
         let messages = early.withLock { early in
             // Nil after an earlier pipeline.
             if early == nil { early = Early() }
@@ -227,7 +230,10 @@ public final class PluginContext: Sendable {
     /// - Returns: The disposition of a held event. Without a pipeline, in a test of your plugin, it's the same.
     public func hold(_ event: Event) -> Disposition {
         // Not when `process` returns: another thread can forward the copy before that.
-        place.value.chain?.hold()
+        if let chain = place.value.chain {
+            held.withLock { $0 += 1 }
+            chain.hold()
+        }
         return .hold
     }
 
@@ -239,13 +245,24 @@ public final class PluginContext: Sendable {
     /// ```swift
     /// func release(_ held: [Event]) {
     ///     for event in held { context.forward(event) }
+    /// Runs `body` for an event that is no longer held.
+    private func release<Result>(_ body: (Chain, _ index: Int) -> Result) -> Result? {
+        atPlace { chain, index in
+            held.withLock { $0 = max(0, $0 - 1) }
+            return body(chain, index)
+        }
+    }
+
+    /// Whether events that the plugin lets continue are stored.
+    package var isConnected: Bool { place.value.chain?.path.isOpen ?? false }
+
     /// }
     /// ```
     ///
     /// - Parameter event: A copy of the held event. You can change it before.
     /// - Returns: Whether at least one route has stored the event. False if its pipeline is gone.
     @discardableResult
-    public func forward(_ event: Event) -> Bool { atPlace { $0.forward(event, below: $1) } ?? false }
+    public func forward(_ event: Event) -> Bool { release { $0.forward(event, below: $1) } ?? false }
 
     /// Ends an event that your processor has held back with ``hold(_:)``.
     ///
@@ -259,7 +276,7 @@ public final class PluginContext: Sendable {
     ///   - event: The held event.
     ///   - reason: The reason that the ledger counts.
     public func drop(_ event: Event, because reason: DropReason) {
-        atPlace { $0.drop(event, reason, by: $1) }
+        _ = release { $0.drop(event, reason, by: $1) }
     }
 
     // MARK: Surroundings
