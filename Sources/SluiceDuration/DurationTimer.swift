@@ -202,10 +202,12 @@ public final class DurationTimer: Processor {
         case .launched(let launch) where launch.isPassive: table.withLock { $0.launchInBackground() }
         case .didEnterBackground: table.withLock { $0.enterBackground(at: now) }
         case .didBecomeActive: table.withLock { $0.becomeActive(at: now) }
-        case .userWillChange: clear()
-        case .launched, .willResignActive, .willTerminate, .connectivity: break
+        case .launched, .willResignActive, .willTerminate, .connectivity, .userWillChange: break
         }
     }
+
+    /// Forgets the timers before the user changes: no event of the next user has their time.
+    public func emit(for signal: Signal) { if signal == .userWillChange { clear() } }
 
     /// Forgets all timers, whose time is the former user's.
     public func forget() { clear() }

@@ -146,7 +146,7 @@ public final class Identity: Processor {
     /// sign-up is not tracked. Use ``erase()`` if no trace of the former ids may stay on the device.
     ///
     /// A session of `Sessions` in the same chain or in a route of it ends first, with the ids of the former user. The next
-    /// event begins another one.
+    /// event begins another one. Events that other threads track while this method runs have no session.
     ///
     /// ```swift
     /// try identity.reset()       // $SessionEnd
@@ -158,7 +158,7 @@ public final class Identity: Processor {
         try load()
         context.signal(.userWillChange)
         let new = UserIDs(anonymousID: Identity.newID(context))
-        try change { $0 = new }
+        try context.changeUser { () throws(SluiceError) in try change { $0 = new } }
     }
 
     /// Forgets the user as ``reset()`` does, and removes everything that this identity has stored. Use it when a user
@@ -183,7 +183,7 @@ public final class Identity: Processor {
         try load()
         context.signal(.userWillChange)
         let id = Identity.newID(context)
-        try ids.erase(for: UserIDs(anonymousID: id))
+        try context.changeUser { () throws(SluiceError) in try ids.erase(for: UserIDs(anonymousID: id)) }
         return id
     }
 

@@ -80,6 +80,9 @@ public final class Sessions: Processor {
         /// The time at which this object was created, in milliseconds; nil when the pipeline is built. The events of
         /// plugins that wait for the pipeline have times after it, and begin a session.
         var beginning: Int64?
+        /// The thread that changes the user, until the user has changed. The events of other threads can have the ids of
+        /// either user, so they have no session.
+        var userChanger: UInt?
     }
 
     /// The connection to the pipeline.
@@ -211,7 +214,10 @@ public final class Sessions: Processor {
                 event.properties.addDefaults(recovered.properties)
                 return []
             }
-            guard isInSession(event, state, at: now) else { return [] }
+            guard state.userChanger == nil || state.userChanger == currentThread, isInSession(event, state, at: now)
+            else {
+                return []
+            }
             let outputs = state.machine.event(of: event.time, at: now)
             if !state.machine.properties.isEmpty { event.properties.addDefaults(state.machine.properties) }
             return outputs
@@ -238,7 +244,12 @@ public final class Sessions: Processor {
     public func update(for signal: Signal) {
         // The end was tracked before.
         if signal == .willTerminate { return state.withLock { $0.machine.forget() } }
-        if signal == .userWillChange { return state.withLock { $0.machine.renew() } }
+        if signal == .userWillChange {
+            return state.withLock { state in
+                state.userChanger = nil
+                state.machine.renew()
+            }
+        }
         adopt()
         let now = now
         state.withLock { state in
@@ -262,6 +273,7 @@ public final class Sessions: Processor {
         track(outputs)
         switch signal.kind {
         case .didBecomeActive:
+            if signal == .userWillChange { state.userChanger = currentThread }
             startHeartbeat()
             save()
         case .willTerminate:

@@ -1,3 +1,4 @@
+import Dispatch
 import Sluice
 import SluiceIdentity
 import SluiceLifecycle
@@ -164,5 +165,48 @@ import Testing
         pipeline.signal(.didEnterBackground)
         #expect(store.events(named: "$AppEnd").map { $0.properties["$event_duration"] } == [.double(5_000)])
         await pipeline.shutdown(timeout: .seconds(600))
+    }
+
+    @Test(
+        "no session has two users: another thread's events during a reset have none",
+        arguments: [true, false], [true, false])
+    func noSessionHasTwoUsers(areSessionsFirst: Bool, isErased: Bool) async throws {
+        let late = Locked<Pipeline?>(nil)
+        let place = Persistence(
+            named: "a place", read: { _ in nil },
+            write: { _, _ in
+                // On another thread, while the new ids are written.
+                guard let pipeline = late.withLock({ $0.take() }) else { return }
+                let isDone = DispatchSemaphore(value: 0)
+                DispatchQueue.global().async {
+                    for _ in 0..<3 { pipeline.track("Late") }
+                    isDone.signal()
+                }
+                isDone.wait()
+            }, remove: { _ in })
+        let identity = Identity(persistedIn: place)
+        let sessions = Sessions()
+        let test = try TestPipeline {
+            if areSessionsFirst { sessions }
+            identity
+            if !areSessionsFirst { sessions }
+        }
+        test.pipeline.track("Before")
+        late.withLock { $0 = test.pipeline }
+        if isErased { try identity.erase() } else { try identity.reset() }
+        #expect(late.withLock { $0 == nil })
+        test.pipeline.track("After")
+        let events = await test.events()
+        #expect(
+            events.map(\.name) == [
+                "$SessionStart", "Before", "$SessionEnd", "Late", "Late", "Late", "$SessionStart", "After",
+            ])
+        var users: [String: Set<String>] = [:]
+        for event in events {
+            guard let session = event.properties["$session_id"]?.string, let id = event.anonymousID else { continue }
+            users[session, default: []].insert(id)
+        }
+        #expect(users.count == 2 && users.values.allSatisfy { $0.count == 1 })
+        #expect(events.filter { $0.name == "Late" }.allSatisfy { $0.properties["$session_id"] == nil })
     }
 }

@@ -176,9 +176,17 @@ public final class PluginContext: Sendable {
         }
     }
 
-    /// Gives a signal to the processors of the plugin's chain, and of the routes of that chain.
-    package func signal(_ signal: Signal) {
-        atPlace { chain, _ in signal.deliver(to: chain.reached.flatMap(\.processors)) }
+    /// Changes the user: gives the signal `userWillChange` to the processors of the plugin's chain, and of the routes of that
+    /// chain. `change` is called between its two passes.
+    package func changeUser(_ change: () throws(SluiceError) -> Void) throws(SluiceError) {
+        var (isDone, failure) = (false, SluiceError?.none)
+        func run() {
+            isDone = true
+            do throws(SluiceError) { try change() } catch { failure = error }
+        }
+        atPlace { chain, _ in Signal.userWillChange.deliver(to: chain.reached.flatMap(\.processors), announcing: run) }
+        if !isDone { run() }
+        if let failure { throw failure }
     }
 
     /// Sends an event that other routes have stored through the stages that all routes share, and then through the
@@ -223,8 +231,8 @@ public final class PluginContext: Sendable {
     /// Holds an event back: return the result from ``Processor/process(_:)``, and keep a copy of the event.
     ///
     /// Pass the copy to ``forward(_:)`` or ``drop(_:because:)`` later. Until then the ledger counts it as held. Call this
-    /// before another thread can find the copy, or with the lock that protects it. The page "Writing a processor" has a
-    /// whole example.
+    /// before another thread can find the copy, or with the lock that protects it. An event that your plugin still holds
+    /// when it is listed in its next pipeline is also counted there. The page "Writing a processor" has a whole example.
     ///
     /// - Parameter event: The event that ``Processor/process(_:)`` was given.
     /// - Returns: The disposition of a held event. Without a pipeline, in a test of your plugin, it's the same.
@@ -237,14 +245,6 @@ public final class PluginContext: Sendable {
         return .hold
     }
 
-    /// Lets an event continue that your processor has held back with ``hold(_:)``.
-    ///
-    /// It passes the stages below your processor, with its own id and time. Forward each held event once. You can do
-    /// that from any thread, and from ``Processor/process(_:)`` too.
-    ///
-    /// ```swift
-    /// func release(_ held: [Event]) {
-    ///     for event in held { context.forward(event) }
     /// Runs `body` for an event that is no longer held.
     private func release<Result>(_ body: (Chain, _ index: Int) -> Result) -> Result? {
         atPlace { chain, index in
@@ -256,6 +256,14 @@ public final class PluginContext: Sendable {
     /// Whether events that the plugin lets continue are stored.
     package var isConnected: Bool { place.value.chain?.path.isOpen ?? false }
 
+    /// Lets an event continue that your processor has held back with ``hold(_:)``.
+    ///
+    /// It passes the stages below your processor, with its own id and time. Forward each held event once. You can do
+    /// that from any thread, and from ``Processor/process(_:)`` too.
+    ///
+    /// ```swift
+    /// func release(_ held: [Event]) {
+    ///     for event in held { context.forward(event) }
     /// }
     /// ```
     ///

@@ -200,10 +200,12 @@ public struct Disposition: Sendable, Hashable {
 }
 
 extension Signal {
-    /// Gives this signal to processors, in two passes: see ``Pipeline/signal(_:)``.
-    func deliver(to processors: [any Processor]) {
+    /// Gives this signal to processors, in two passes: see ``Pipeline/signal(_:)``. A change that a signal of leaving announces
+    /// is made between them.
+    func deliver(to processors: [any Processor], announcing change: () -> Void = {}) {
         if isLeaving {
             for processor in processors.reversed() { processor.emit(for: self) }
+            change()
             for processor in processors { processor.update(for: self) }
         } else {
             for processor in processors { processor.update(for: self) }
