@@ -50,6 +50,10 @@ struct SessionMachine {
     private let maximumLength: Duration?
     private let makeID: @Sendable (Timestamp) -> String
     private(set) var lastIndex: Int64 = 0
+    /// The indices of the sessions that began before the facts of earlier launches were known, by their ids. The first ones.
+    private(set) var earlyIndices: [String: Int64] = [:]
+    private static let maximumEarlyIndices = 1_000
+    private var hasAdopted = false
     /// The open session of an earlier launch that crashed; its last events may still come.
     private(set) var recovered: SessionRecord?
     /// The end of ``recovered`` has not been tracked.
@@ -83,7 +87,9 @@ struct SessionMachine {
     mutating func adopt(_ facts: SessionFacts) {
         recovered = facts.session
         isRecoveredPending = recovered != nil
+        hasAdopted = true
         lastIndex += facts.lastIndex
+        earlyIndices = earlyIndices.mapValues { $0 + facts.lastIndex }
         current?.index += facts.lastIndex
         properties = current?.properties ?? [:]
     }
@@ -106,6 +112,7 @@ struct SessionMachine {
     mutating func forgetUser() {
         renew()
         lastIndex = 0
+        earlyIndices = [:]
         recovered = nil
         isRecoveredPending = false
     }
@@ -159,6 +166,7 @@ struct SessionMachine {
         let id = makeID(min(now.wall, firstEvent ?? now.wall))
         let session = Session(id: id, index: lastIndex, start: now, last: now)
         current = session
+        if !hasAdopted, earlyIndices.count < SessionMachine.maximumEarlyIndices { earlyIndices[session.id] = lastIndex }
         properties = session.properties
         (isOver, isTerminated, isRenewing) = (false, false, false)
         lastEvent = now.continuous

@@ -209,7 +209,12 @@ public final class Sessions: Processor {
         let now = now
         adopt()
         let outputs: [SessionMachine.Output] = state.withLock { state in
-            guard event.properties["$session_id"] == nil else { return [] }
+            if let id = event.properties["$session_id"] {
+                if let index = id.string.flatMap({ state.machine.earlyIndices[$0] }) {
+                    event.properties.addDefaults(["$session_index": .int(index)])
+                }
+                return []
+            }
             if let recovered = state.machine.recovered, event.properties["$recovered"] == true {
                 event.properties.addDefaults(recovered.properties)
                 return []
@@ -268,12 +273,12 @@ public final class Sessions: Processor {
         let outputs = state.withLock { state in
             defer { state.pending = [] }
             let isEnd = signal == .willTerminate || signal == .userWillChange
+            if signal == .userWillChange { state.userChanger = currentThread }
             return isEnd ? state.pending + state.machine.receive(signal, at: now) : state.pending
         }
         track(outputs)
         switch signal.kind {
         case .didBecomeActive:
-            if signal == .userWillChange { state.userChanger = currentThread }
             startHeartbeat()
             save()
         case .willTerminate:
@@ -308,6 +313,13 @@ public final class Sessions: Processor {
     }
 
     private func track(_ name: String, _ properties: Properties, at time: Timestamp?, before event: Event?) {
+        var properties = properties
+        // If a stage above holds the event, earlier sessions become known before it passes this stage, which adds the index.
+        if event == nil, let id = properties["$session_id"]?.string,
+            state.withLock({ $0.machine.earlyIndices[id] != nil })
+        {
+            properties["$session_index"] = nil
+        }
         func configure(_ event: inout Event) {
             if let time { event.time = time }
         }

@@ -262,4 +262,38 @@ import Testing
         }
         #expect(Links(persistedIn: place).campaigns == [:])
     }
+
+    @Test(
+        "an index is that of one session, also if a consent above the sessions holds their events until the grant",
+        arguments: [0, 1, 3], [Sessions.Mode.automatic, .idle(.seconds(60)), .manual])
+    func heldSessionsHaveOneIndex(former: Int, mode: Sessions.Mode) async throws {
+        func launch(_ answer: (Consent) throws -> Void) async throws -> [Event] {
+            let consent = Consent(persistedIn: .memory, whilePending: .hold)
+            let sessions = Sessions(mode, persistedIn: .file(directory.path))
+            let test = try TestPipeline(time: time) {
+                consent
+                sessions
+            }
+            for signal in [Signal.launched(.foreground), .didBecomeActive] { test.pipeline.signal(signal) }
+            for name in ["One", "Two"] {
+                if mode == .manual { sessions.start() }
+                test.pipeline.track(name)
+                time.advance(by: .seconds(100))
+            }
+            try answer(consent)
+            sessions.start()
+            test.pipeline.track("Three")
+            return await test.eventsWithEnd()
+        }
+        var all: [Event] = []
+        for _ in 0..<former + 1 { all += try await launch { try $0.grant() } }
+        var indices: [String: Set<Int>] = [:]
+        for event in all {
+            guard let id = event.properties["$session_id"]?.string else { continue }
+            indices[id, default: []].insert(try #require(event.properties["$session_index"]?.int))
+        }
+        #expect(indices.values.allSatisfy { $0.count == 1 })
+        let starts = all.filter { $0.name == "$SessionStart" }.compactMap { $0.properties["$session_index"]?.int }
+        #expect(starts == Array(1...starts.count) && Set(indices.values.flatMap(\.self)) == Set(starts))
+    }
 }
