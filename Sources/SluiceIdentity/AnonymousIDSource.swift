@@ -7,8 +7,8 @@ import Sluice
 /// ```
 ///
 /// Sources are asked in their order, once per installation; the first valid id is used. An id is ignored if it is
-/// blank, longer than 255 characters, contains NUL, or is all zeros (the IDFA without permission). Without an id from a
-/// source, and for every new id later, a random UUID is used.
+/// blank, longer than 255 characters, contains NUL, or stands for a missing one, such as `null` or zeros (the IDFA without
+/// permission). Without an id from a source, and for every new id later, a random UUID is used.
 public struct AnonymousIDSource: Sendable {
     private let ask: @Sendable () -> String?
 
@@ -26,6 +26,6 @@ public struct AnonymousIDSource: Sendable {
     }
 
     var id: String? {
-        ask().flatMap { UserIDs.isID($0) ? $0 : nil }
+        ask().flatMap { UserIDs.isValid($0) ? $0 : nil }
     }
 }

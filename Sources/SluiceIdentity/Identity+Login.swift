@@ -19,8 +19,8 @@ extension Identity {
     ///   - id: 1 to 255 characters, counted as Unicode scalars.
     ///   - properties: The properties of the person. A backend adds them to the person's profile. Super properties
     ///     don't become part of the profile.
-    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for an id that is blank, too long or contains NUL, and an
-    ///   error of the place where the identity is kept; the identity is then as it was.
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for an id that is too long, contains NUL or stands for a
+    ///   missing one, and an error of the place where the identity is kept; the identity is then as it was.
     public func login(_ id: String, _ properties: PropertyLiteral = [:]) throws(SluiceError) {
         let properties = properties.properties
         try UserIDs.validate(id, "login id")
@@ -53,7 +53,8 @@ extension Identity {
     /// Tracks `$Alias`, for a user who is also known by another id. The identity doesn't change.
     ///
     /// - Parameter id: 1 to 255 characters.
-    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for an id that is blank, too long or contains NUL.
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for an id that is too long, contains NUL or stands for a
+    ///   missing one.
     public func alias(_ id: String) throws(SluiceError) {
         try UserIDs.validate(id, "alias")
         track("$Alias", ["$alias": .string(id)])
@@ -69,11 +70,12 @@ extension Identity {
     /// - Parameters:
     ///   - kind: The kind of id, such as `crm_id`; 1 to 255 characters, like the id. At most 32 at a time.
     ///   - id: A value that doesn't change. Pass a hash rather than a telephone number.
-    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if one of them is blank, too long or contains NUL, or for
-    ///   a 33rd kind, and an error of the place where the identity is kept; the identity is then as it was.
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if one of them is blank, too long or contains NUL, if the id
+    ///   stands for a missing one, or for a 33rd kind, and an error of the place where the identity is kept; the identity is
+    ///   then as it was.
     public func bind(_ kind: String, to id: String) throws(SluiceError) {
-        try UserIDs.validate(kind, "kind of id")
-        try UserIDs.validate(id, "id to bind")
+        try UserIDs.validate(name: kind, "kind of id")
+        try UserIDs.validate(id, "bound id")
         let hasChanged = try change { (ids) throws(SluiceError) in
             ids.boundIDs[kind] = .string(id)
             try UserIDs.validate(ids.boundIDs.count, "bound ids")
@@ -106,13 +108,14 @@ extension Identity {
     ///   - type: The type of group, such as `company`. At most 32 at a time.
     ///   - properties: Properties of the group itself. If there are any, or the group is another one than before, this
     ///     tracks `$GroupIdentify`.
-    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if one of them is blank, too long or contains NUL, or for
-    ///   a 33rd type, and an error of the place where the identity is kept; the identity is then as it was.
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if one of them is blank, too long or contains NUL, if the id
+    ///   stands for a missing one, or for a 33rd type, and an error of the place where the identity is kept; the identity is
+    ///   then as it was.
     public func join(
         group id: String, ofType type: String, _ properties: PropertyLiteral = [:]
     ) throws(SluiceError) {
         let properties = properties.properties
-        try UserIDs.validate(type, "type of group")
+        try UserIDs.validate(name: type, "type of group")
         try UserIDs.validate(id, "group id")
         let hasChanged = try change { (ids) throws(SluiceError) in
             ids.groups[type] = .string(id)

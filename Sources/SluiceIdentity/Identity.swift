@@ -135,8 +135,8 @@ public final class Identity: Processor {
     /// Replaces the anonymous id by an id of your own, such as one from another system. The login id stays.
     ///
     /// - Parameter id: 1 to 255 characters, counted as Unicode scalars.
-    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for an id that is blank, too long or contains NUL, and an
-    ///   error of the place where the identity is kept; the identity is then as it was.
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for an id that is too long, contains NUL or stands for a
+    ///   missing one, and an error of the place where the identity is kept; the identity is then as it was.
     public func setAnonymousID(_ id: String) throws(SluiceError) {
         try UserIDs.validate(id, "anonymous id")
         try change { $0.anonymousID = id }
@@ -156,7 +156,6 @@ public final class Identity: Processor {
     /// - Throws: An error of the place where the identity is kept; the identity is then as it was.
     public func reset() throws(SluiceError) {
         try load()
-        context.signal(.userWillChange)
         let new = UserIDs(anonymousID: Identity.newID(context))
         try context.changeUser { () throws(SluiceError) in try change { $0 = new } }
     }
@@ -181,7 +180,6 @@ public final class Identity: Processor {
     @discardableResult
     public func erase() throws(SluiceError) -> String {
         try load()
-        context.signal(.userWillChange)
         let id = Identity.newID(context)
         try context.changeUser { () throws(SluiceError) in try ids.erase(for: UserIDs(anonymousID: id)) }
         return id
@@ -198,9 +196,9 @@ public final class Identity: Processor {
     /// Reads the identity, and tracks a `$SignUp` that an earlier launch has not stored.
     ///
     /// - Throws: An error of the place where the identity is kept. ``Sluice/SluiceError/Code/invalidPipeline`` if an
-        try StateGate.current?.claim(ids.places.names, for: signUps, isShared: true)
     ///   `Identity` in another route shares the place, and one of the routes has a `Consent` of its own.
     public func prepare() throws {
+        try StateGate.current?.claim(ids.places.names, for: signUps, isShared: true)
         StateGate.current?.add(signUps)
         try ids.stand(behind: .current)
         try load()

@@ -10,7 +10,8 @@ extension Identity {
     ///   - type: The type of item, such as `book`; 1 to 255 characters, like the id.
     ///   - id: The item's id, unique among the items of its type.
     ///   - properties: The item's properties.
-    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the type or the id is blank, too long or contains NUL.
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the type or the id is blank, too long or contains NUL, or if
+    ///   the id stands for a missing one.
     public func setItem(_ type: String, _ id: String, _ properties: PropertyLiteral) throws(SluiceError) {
         var event = try Properties(item: type, id)
         event["$item"] = .object(properties.properties)
@@ -22,7 +23,8 @@ extension Identity {
     /// - Parameters:
     ///   - type: The type of item.
     ///   - id: The item's id, unique among the items of its type.
-    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the type or the id is blank, too long or contains NUL.
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the type or the id is blank, too long or contains NUL, or if
+    ///   the id stands for a missing one.
     public func deleteItem(_ type: String, _ id: String) throws(SluiceError) {
         track("$ItemDelete", try Properties(item: type, id))
     }
@@ -30,7 +32,7 @@ extension Identity {
 
 extension Properties {
     fileprivate init(item type: String, _ id: String) throws(SluiceError) {
-        try UserIDs.validate(type, "type of item")
+        try UserIDs.validate(name: type, "type of item")
         try UserIDs.validate(id, "item id")
         self = ["$item_type": .string(type), "$item_id": .string(id)]
     }

@@ -143,14 +143,25 @@ extension UserIDs {
     static let maximumExtras = 32
 
     static func validate(_ id: String, _ kind: String) throws(SluiceError) {
-        guard id.fits else {
+        try validate(name: id, kind)
+        guard !PlaceholderID.matches(id) else {
+            throw SluiceError(
+                .invalidArgument,
+                "a \(kind) that stands for a missing one, such as null, undefined or 0: pass one, or log out instead")
+        }
+    }
+
+    /// Checks the name of a kind of ids.
+    static func validate(name: String, _ kind: String) throws(SluiceError) {
+        guard name.fits else {
             throw SluiceError(
                 .invalidArgument, "a \(kind) of more than \(maximumLength) characters: shorten it, or pass its hash")
         }
-        guard !id.isBlank else {
+        guard !name.isBlank else {
             throw SluiceError(.invalidArgument, "an empty or blank \(kind): pass one, or log out instead")
         }
-        guard !id.utf8.contains(0) else {
+        guard !name.utf8.contains(0) else {
+    /// Checks an id of a person, a group or a thing.
             throw SluiceError(
                 .invalidArgument, "a \(kind) that contains NUL, which many backends refuse: remove it")
         }
@@ -163,13 +174,7 @@ extension UserIDs {
     }
 
     /// Whether an id would pass ``validate(_:_:)-(String,_)``.
-    static func isValid(_ id: String) -> Bool { id.fits && !id.isBlank && !id.utf8.contains(0) }
-
-    /// Whether a text from a source is an id. Systems that don't permit an id return zeros.
-    static func isID(_ id: String) -> Bool {
-        isValid(id)
-            && !id.utf8.allSatisfy { $0 == UInt8(ascii: "0") || $0 == UInt8(ascii: "-") }
-    }
+    static func isValid(_ id: String) -> Bool { id.fits && !id.utf8.contains(0) && !PlaceholderID.matches(id) }
 }
 
 extension String {
@@ -177,16 +182,5 @@ extension String {
         // Bytes first: counting the characters of 100 MB would take a while. Most ids have few bytes and need no count.
         utf8.count <= UserIDs.maximumLength
             || utf8.count <= 4 * UserIDs.maximumLength && unicodeScalars.count <= UserIDs.maximumLength
-    }
-
-    /// Whether the text has no visible characters.
-    fileprivate var isBlank: Bool {
-        // Most ids begin with a visible ASCII character, and Unicode's tables are slow.
-        if let first = utf8.first, (0x21...0x7E).contains(first) { return false }
-        return unicodeScalars.allSatisfy { scalar in
-            let properties = scalar.properties
-            return properties.isWhitespace || properties.generalCategory == .control
-                || properties.generalCategory == .format
-        }
     }
 }

@@ -44,7 +44,7 @@ public struct UserScope: Processor {
     /// A scope inside another one has its own user, or the user of the outer scope if you pass no id. It has the
     /// properties of both scopes; its own take precedence.
     ///
-    /// An id that is blank, longer than 255 characters or contains NUL is left out, and its events count as
+    /// An id that is longer than 255 characters, contains NUL or stands for a missing one is left out, and its events count as
     /// ``Sluice/Sanitization/droppedID``: a request must not fail because of its analytics.
     ///
     /// - Parameters:

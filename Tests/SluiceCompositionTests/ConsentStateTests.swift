@@ -217,7 +217,7 @@ struct ConsentStateTests {
                 group.addTask {
                     for number in 0..<50 {
                         auto.register(["number": .int(number)])
-                        do { try identity.login("\(task) \(number)") } catch { Issue.record(error) }
+                        do { try identity.login("user \(task) \(number)") } catch { Issue.record(error) }
                     }
                 }
             }

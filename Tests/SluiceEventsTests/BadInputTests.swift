@@ -101,12 +101,13 @@ import Testing
         Input("quotes and backslashes", .properties(#"{"\"\\":"\\\"}"}"#)) { [#""\"#: #"\"}"#] },
         Input(
             "newlines in ids",
-            .line(#""event":"e","time":0,"distinct_id":"\n","anonymous_id":"\u0000","login_id":"\"","properties":{}}"#)
+            .line(
+                #""event":"e","time":0,"distinct_id":"a\n","anonymous_id":"a\u0000","login_id":"a\"","properties":{}}"#)
         ) { pipeline in
             pipeline.track("e") { event in
-                event.distinctID = "\n"
-                event.anonymousID = "\0"
-                event.loginID = "\""
+                event.distinctID = "a\n"
+                event.anonymousID = "a\0"
+                event.loginID = "a\""
             }
         },
     ]

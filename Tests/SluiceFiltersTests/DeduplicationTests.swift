@@ -37,7 +37,7 @@ import Testing
         #expect(filter.processed("Event", properties) == nil)
         for other in others where other != properties { #expect(filter.processed("Event", other) != nil) }
         #expect(filter.processed("Event2", properties) != nil)
-        for id in ["x", ""] {
+        for id in ["x", "y"] {
             var event = Event.named("Event", properties)
             event.distinctID = id
             #expect(filter.process(&event) == .keep)

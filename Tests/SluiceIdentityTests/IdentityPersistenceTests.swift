@@ -257,7 +257,7 @@ struct IdentityPersistenceTests {
                 do {
                     for index in 0..<20 {
                         try identity.login("customer-42")
-                        try identity.join(group: "\(index)", ofType: "company")
+                        try identity.join(group: "group-\(index)", ofType: "company")
                         try identity.erase()
                     }
                 } catch {

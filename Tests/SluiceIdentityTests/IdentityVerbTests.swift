@@ -106,11 +106,11 @@ import Testing
     @Test("more than 32 ids or groups are refused")
     func idsAndGroupsAreBounded() throws {
         for number in 0..<32 {
-            try identity.bind("kind \(number)", to: "id")
-            try identity.join(group: "id", ofType: "type \(number)")
+            try identity.bind("kind \(number)", to: "x")
+            try identity.join(group: "x", ofType: "type \(number)")
         }
-        #expect(throws: SluiceError.self) { try identity.bind("one more", to: "id") }
-        #expect(throws: SluiceError.self) { try identity.join(group: "id", ofType: "one more") }
+        #expect(throws: SluiceError.self) { try identity.bind("one more", to: "x") }
+        #expect(throws: SluiceError.self) { try identity.join(group: "x", ofType: "one more") }
         #expect(identity.boundIDs.count == 32 && identity.groups.count == 32)
     }
 

@@ -65,7 +65,7 @@ struct UserScopeTests {
         let test = try TestPipeline { UserScope() }
         let pipeline = test.pipeline
         await withTaskGroup(of: Void.self) { group in
-            for number in 0..<1_000 {
+            for number in 1...1_000 {
                 group.addTask {
                     await UserScope.with(distinctID: "\(number)") {
                         await Task.yield()

@@ -20,11 +20,32 @@ public struct Event: Sendable {
     /// The length of the part of ``reportedSanitizations`` that the ledger has counted.
     private var countedReports: UInt8 = 0
     /// The user's id for the receiver: the login id, or the anonymous id before a login.
-    public var distinctID: String?
+    ///
+    /// An id that is blank, or a text that programs write for a missing id, such as `null`, `undefined` or `0`, becomes nil,
+    /// and counts as ``Sanitization/droppedID``. This also applies to the two other ids.
+    public var distinctID: String? {
+        didSet {
+            guard Event.isPlaceholder(distinctID) else { return }
+            distinctID = nil
+            report(.droppedID)
+        }
+    }
     /// The id of a user who hasn't logged in.
-    public var anonymousID: String?
+    public var anonymousID: String? {
+        didSet {
+            guard Event.isPlaceholder(anonymousID) else { return }
+            anonymousID = nil
+            report(.droppedID)
+        }
+    }
     /// The id of a user who has logged in.
-    public var loginID: String?
+    public var loginID: String? {
+        didSet {
+            guard Event.isPlaceholder(loginID) else { return }
+            loginID = nil
+            report(.droppedID)
+        }
+    }
     /// The properties, in order.
     public var properties: Properties
     /// The sanitizations that plugins reported, each once.
@@ -68,9 +89,28 @@ extension Event {
         properties: Properties = [:]
     ) {
         self.init(
+            stored: id, name: name, time: time, priority: priority, distinctID: distinctID, anonymousID: anonymousID,
+            loginID: loginID, properties: properties)
+        // An initializer doesn't call the observers.
+        for (id, property) in [
+            (distinctID, \Event.distinctID), (anonymousID, \Event.anonymousID), (loginID, \Event.loginID),
+        ] where Event.isPlaceholder(id) {
+            self[keyPath: property] = nil
+            report(.droppedID)
+        }
+    }
+
+    /// Creates the event of a stored line, with all ids that the line has.
+    init(
+        stored id: EventID, name: String, time: Timestamp, priority: Priority, distinctID: String?,
+        anonymousID: String?, loginID: String?, properties: Properties
+    ) {
+        self.init(
             id: id, name: name, time: time, priority: priority, distinctID: distinctID, anonymousID: anonymousID,
             loginID: loginID, properties: properties, reportedSanitizations: [])
     }
+
+    private static func isPlaceholder(_ id: String?) -> Bool { id.map(PlaceholderID.matches) ?? false }
 }
 
 extension Event: Hashable {

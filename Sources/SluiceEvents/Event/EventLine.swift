@@ -130,7 +130,7 @@ extension EventLine {
             throw EventLine.malformed("no properties")
         }
         return Event(
-            id: id,
+            stored: id,
             name: try fields.takeString("event"),
             time: Timestamp(milliseconds: time),
             priority: priority,

@@ -34,8 +34,8 @@ public struct Sanitization: RawRepresentable, Sendable, Hashable, CustomStringCo
     public static let droppedProperty = Sanitization(rawValue: "droppedProperty")
     /// The event's name was truncated to ``Event/maximumNameBytes`` or a plugin's limit.
     public static let truncatedName = Sanitization(rawValue: "truncatedName")
-    /// A user id was dropped, because it is longer than ``Event/maximumNameBytes`` or a plugin can't use it. A truncated id
-    /// could be another user's.
+    /// A user id was dropped, because it is longer than ``Event/maximumNameBytes``, is blank, stands for a missing id, such as
+    /// `null`, or because a plugin can't use it. A truncated id could be another user's.
     public static let droppedID = Sanitization(rawValue: "droppedID")
     /// A part of a ``TrackedEvent`` could not be encoded. The property `$encoding_error` names it.
     public static let unencodable = Sanitization(rawValue: "unencodable")

@@ -40,7 +40,7 @@ struct SharedIdentity {
             // Kinds with a prefix. Processes that wait for the lock look once per millisecond whether it is free, so
             // each change is followed by a pause of that length.
             for index in 0..<(Int(words[2]) ?? 0) {
-                try identity.bind("\(words[1])\(index)", to: "\(index)")
+                try identity.bind("\(words[1])\(index)", to: "x\(index)")
                 SystemFileSystem.pause()
             }
         case ("event", 2):

@@ -11,16 +11,16 @@ import Testing
     func fieldsAreRead() throws {
         let event = Event(
             id: try #require(EventID(Self.id)), name: "A \"b\\\n\",{}é", time: Timestamp(milliseconds: -5),
-            priority: .critical, distinctID: "", anonymousID: "a", loginID: "\\",
+            priority: .critical, distinctID: "d", anonymousID: "a", loginID: "a\\",
             properties: ["event": "other", "x": 1])
         let line = try EventLine(event)
         #expect(try line.field("id") == .string(Self.id))
         #expect(try line.field("event") == .string(event.name))
         #expect(try line.field("time") == -5)
         #expect(try line.field("priority") == "critical")
-        #expect(try line.field("distinct_id") == "")
+        #expect(try line.field("distinct_id") == "d")
         #expect(try line.field("anonymous_id") == "a")
-        #expect(try line.field("login_id") == "\\")
+        #expect(try line.field("login_id") == "a\\")
         #expect(try line.field("x") == nil)
         #expect(try line.field("properties") == nil)
     }

@@ -1,0 +1,92 @@
+/// The texts that programs write where an id is missing, such as `null`, `undefined`, `[object Object]` or zeros.
+///
+/// A receiver drops events with such an id, or takes all people who have it for one person. The lists are the ones of
+/// receivers (Mixpanel's and PostHog's ids that are ignored, Google's `(not set)`), and the words that languages print for a
+/// missing value. Case and punctuation don't count.
+package enum PlaceholderID {
+    /// The words for a missing value. A text that consists of them alone is a placeholder.
+    private static let missing: [StaticString] = ["null", "nil", "none", "undefined", "nan"]
+    /// Words that are printed around one of them: `[object Null]`, `Optional(nil)`.
+    private static let enclosing: [StaticString] = ["object", "optional"]
+    /// Further placeholders, without the punctuation in them.
+    private static let others: [StaticString] = [
+        "na", "notset", "unknown", "anonymous", "anon", "guest", "notauthenticated", "id", "distinctid", "email",
+        "true",
+        "false",
+    ]
+    /// Longer than any placeholder with letters.
+    private static let maximumBytes = 64
+
+    /// Whether a text is a placeholder, or has no visible characters.
+    package static func matches(_ id: String) -> Bool {
+        var id = id
+        // Nearly every id has a digit or a letter at its beginning that ends this search.
+        return id.withUTF8 { text in
+            if let digit = text.firstIndex(where: { (0x31...0x39).contains($0) }) {
+                return text.count == 2 && digit == 1 && text[0] == UInt8(ascii: "-") && text[1] == UInt8(ascii: "1")
+            }
+            if text.contains(where: { $0 >= 0x80 }) {
+                return visibleASCII(of: String(decoding: text, as: UTF8.self)).map(matches) ?? false
+            }
+            return isPlaceholder(text)
+        }
+    }
+
+    /// The text without blanks beyond ASCII; nil if it has other characters beyond ASCII.
+    private static func visibleASCII(of text: String) -> String? {
+        let visible = text.unicodeScalars.filter { !$0.isBlank }
+        return visible.allSatisfy(\.isASCII) ? String(String.UnicodeScalarView(visible)) : nil
+    }
+
+    private static func isPlaceholder(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard text.count <= maximumBytes else {
+            return text.allSatisfy { $0 == UInt8(ascii: "0") || !isAlphanumeric($0) }
+        }
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: maximumBytes) { letters in
+            var (end, wordStart, words) = (0, 0, 0)
+            var (isMissing, hasOnlySuch) = (false, true)
+            for index in 0...text.count {
+                if index < text.count, isAlphanumeric(text[index]) {
+                    letters.initializeElement(at: end, to: text[index] | 0x20)
+                    end += 1
+                } else if wordStart < end {
+                    let word = UnsafeBufferPointer(rebasing: letters[wordStart..<end])
+                    // The digit zero, in lowercase like the letters.
+                    let isMissingWord = word.allSatisfy { $0 == UInt8(ascii: "0") } || contains(missing, word)
+                    isMissing = isMissing || isMissingWord
+                    hasOnlySuch = hasOnlySuch && (isMissingWord || contains(enclosing, word))
+                    (wordStart, words) = (end, words + 1)
+                }
+            }
+            if hasOnlySuch, isMissing || words != 1 { return true }
+            return contains(others, UnsafeBufferPointer(rebasing: letters[..<end]))
+        }
+    }
+
+    private static func contains(_ list: [StaticString], _ word: UnsafeBufferPointer<UInt8>) -> Bool {
+        list.contains { $0.utf8CodeUnitCount == word.count && $0.withUTF8Buffer { $0.elementsEqual(word) } }
+    }
+
+    private static func isAlphanumeric(_ byte: UInt8) -> Bool {
+        (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20)
+    }
+}
+
+extension String {
+    /// Whether the text has no visible characters.
+    package var isBlank: Bool {
+        // Most texts begin with a visible ASCII character, and Unicode's tables are slow.
+        if let first = utf8.first, (0x21...0x7E).contains(first) { return false }
+        return unicodeScalars.allSatisfy(\.isBlank)
+    }
+
+    /// Whether both have the same UTF-8. Ids are compared by it, as receivers do: texts that look the same can be equal
+    /// in Swift and have different bytes.
+    package func hasBytes(of other: String?) -> Bool { other.map { utf8.elementsEqual($0.utf8) } ?? false }
+}
+
+extension Unicode.Scalar {
+    fileprivate var isBlank: Bool {
+        properties.isWhitespace || properties.generalCategory == .control || properties.generalCategory == .format
+    }
+}
