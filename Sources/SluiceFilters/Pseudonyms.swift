@@ -147,8 +147,3 @@ public struct Pseudonyms: Processor {
         }
     }
 }
-
-extension String {
-    /// Strings that look equal can have different bytes, and so different hashes.
-    fileprivate func hasBytes(of other: String?) -> Bool { other.map { utf8.elementsEqual($0.utf8) } ?? false }
-}

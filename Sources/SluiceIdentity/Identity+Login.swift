@@ -36,7 +36,7 @@ extension Identity {
             let (former, user) = (ids.signUp?.id, ids.loginID)
             ids.logIn(id, properties, event: (context.newEventID(at: now), now))
             signUp = ids.signUp?.id == former ? nil : ids.signUp
-            if signUp == nil, let user, user != id { switched = ids.anonymousID }
+            if signUp == nil, let user, !user.hasBytes(of: id) { switched = ids.anonymousID }
         }
         signUps.track(signUp)
         if let switched { track("$SignUp", ["$original_id": .string(switched), "$switches_user": true]) }

@@ -54,7 +54,7 @@ final class SignUps: Sendable {
             let current = ids.memory.withLock({ $0.ids?.signUp == signUp ? $0.ids : nil })
         else { return }
         // The next user's bound ids and groups would tie two people together.
-        let extras = current.loginID == signUp.loginID ? current.extras : [:]
+        let extras = signUp.loginID.hasBytes(of: current.loginID) ? current.extras : [:]
         let isStored = context.track(UserIDs.SignUp.eventName) { event in
             event = signUp.event(with: extras)
         }
@@ -85,7 +85,7 @@ extension SignUps: KeptState {
     func join(_ isHeld: (EventID) -> Bool, _ deliver: (Event) -> Bool) -> Bool {
         guard let ids = ids.memory.withLock(\.ids), let signUp = ids.signUp else { return true }
         if !isHeld(signUp.id) {
-            guard signUp.loginID == ids.loginID else { return true }
+            guard signUp.loginID.hasBytes(of: ids.loginID) else { return true }
             guard deliver(signUp.event(with: ids.extras)) else { return false }
         }
         stored(signUp)

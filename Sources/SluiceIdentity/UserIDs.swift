@@ -25,7 +25,7 @@ struct UserIDs: Sendable, Equatable {
     }
 
     var anonymousID: String {
-        didSet { if anonymousID != oldValue { hasSignedUp = false } }
+        didSet { if !anonymousID.hasBytes(of: oldValue) { hasSignedUp = false } }
     }
     var loginID: String?
     /// Further ids of the user, by the names of their kinds.
@@ -68,12 +68,12 @@ struct UserIDs: Sendable, Equatable {
 
     /// Changes the user. If the login is the first one, `event` is the id and time of its `$SignUp`.
     mutating func logIn(_ loginID: String, _ properties: Properties, event: (id: EventID, time: Timestamp)) {
-        guard self.loginID != loginID else { return }
+        guard !loginID.hasBytes(of: self.loginID) else { return }
         if self.loginID != nil { logOut() }
         self.loginID = loginID
         guard !hasSignedUp else { return }
         hasSignedUp = true
-        guard anonymousID != loginID else { return }
+        guard !anonymousID.hasBytes(of: loginID) else { return }
         signUp = SignUp(
             id: event.id, time: event.time, loginID: loginID, previousID: anonymousID, properties: properties)
     }
@@ -120,6 +120,15 @@ extension UserIDs {
         return object
     }
 
+    /// Compares bytes, as receivers do: another spelling of an id must be stored and sent.
+    static func == (left: UserIDs, right: UserIDs) -> Bool { left.bytes == right.bytes }
+
+    private var bytes: [UInt8] {
+        var writer = JSONWriter()
+        writer.object(object)
+        return writer.bytes
+    }
+
     /// The ids with nothing but the part that belongs to the device.
     ///
     /// This part includes whether a user has signed up under the anonymous id. Otherwise a backend would join the next
@@ -142,6 +151,7 @@ extension UserIDs {
     /// Each bound id and group is sent with every event.
     static let maximumExtras = 32
 
+    /// Checks an id of a person, a group or a thing.
     static func validate(_ id: String, _ kind: String) throws(SluiceError) {
         try validate(name: id, kind)
         guard !PlaceholderID.matches(id) else {
@@ -161,7 +171,6 @@ extension UserIDs {
             throw SluiceError(.invalidArgument, "an empty or blank \(kind): pass one, or log out instead")
         }
         guard !name.utf8.contains(0) else {
-    /// Checks an id of a person, a group or a thing.
             throw SluiceError(
                 .invalidArgument, "a \(kind) that contains NUL, which many backends refuse: remove it")
         }

@@ -79,4 +79,43 @@ struct MissingIDTests {
         let event = try await test.event()
         #expect(event.distinctID == "customer-42" && event.loginID == "customer-42" && event.anonymousID != nil)
     }
+
+    /// Ids that look the same and have other bytes.
+    private static let spellings = [
+        ("caf\u{E9}", "cafe\u{301}"), ("cafe\u{301}", "caf\u{E9}"), ("\u{212B}", "\u{C5}"), ("A\u{30A}", "\u{C5}"),
+        ("\u{1E9B}\u{323}", "\u{17F}\u{323}\u{307}"), ("\u{AC00}", "\u{1100}\u{1161}"),
+        ("q\u{323}\u{307}", "q\u{307}\u{323}"),
+        ("\u{2126}", "\u{3A9}"), ("x\u{340}", "x\u{300}"), ("\u{F900}", "\u{8C48}"), ("\u{958}", "\u{915}\u{93C}"),
+        ("u1-\u{F1}", "u1-n\u{303}"), ("\u{1F71}", "\u{3AC}"),
+    ]
+
+    @Test(
+        "ids are compared by their bytes: another spelling of an id is another id, also on disk", arguments: spellings)
+    func idsAreBytes(first: String, second: String) async throws {
+        #expect(first == second && !first.utf8.elementsEqual(second.utf8))
+        func has(_ id: String?, _ bytes: String) -> Bool { id.map { $0.utf8.elementsEqual(bytes.utf8) } ?? false }
+        let directory = try TemporaryDirectory()
+        let identity = Identity(persistedIn: .file(directory.path))
+        let test = try TestPipeline { identity }
+        try identity.login(first)
+        try identity.bind("crm_id", to: first)
+        try identity.bind("crm_id", to: second)
+        try identity.login(second)
+        #expect(has(identity.loginID, second) && identity.boundIDs.isEmpty)
+        try identity.join(group: first, ofType: "company")
+        try identity.join(group: second, ofType: "company")
+        try identity.setAnonymousID(first)
+        try identity.setAnonymousID(second)
+        test.pipeline.track("Event")
+        let events = await test.events()
+        #expect(
+            events.map(\.name) == [
+                "$SignUp", "$BindID", "$BindID", "$SignUp", "$GroupIdentify", "$GroupIdentify", "Event",
+            ])
+        #expect(events[3].properties["$switches_user"] == true)
+        #expect(has(events.last?.distinctID, second) && has(events.last?.anonymousID, second))
+        let next = Identity(persistedIn: .file(directory.path))
+        #expect(has(next.loginID, second) && has(next.anonymousID, second))
+        #expect(has(next.groups["company"]?.string, second))
+    }
 }

@@ -55,8 +55,8 @@ public final class PersistedState<Value: PersistedValue>: Sendable {
         var changes = 0
         var attempted = 0
         var saved = 0
-        /// The value that all places have; nil if it is unknown.
-        var written: Value?
+        /// The bytes that all places have; nil if they are unknown. Not the value: texts can be equal and have other bytes.
+        var written: [UInt8]?
         var writer: Task<Void, Never>?
         /// The last write has failed, and the failure was reported.
         var hasFailed = false
@@ -187,7 +187,7 @@ public final class PersistedState<Value: PersistedValue>: Sendable {
             let found = try places.read(ifDamaged: damaged, &notes)
             memory.withLock { memory in
                 memory.isLoaded = true
-                memory.written = found.written
+                memory.written = found.written.map(places.bytes)
                 guard let stored = found.value else { return }
                 if memory.changes == 0 { memory.value = stored } else { memory.value.merge(stored: stored) }
             }
@@ -321,9 +321,10 @@ public final class PersistedState<Value: PersistedValue>: Sendable {
                 defer { memory.written = nil }
                 return (memory.value, memory.changes, memory.written)
             }
-            if value != written { try places.write(value) }
+            let bytes = places.bytes(of: value)
+            if bytes != written { try places.write(bytes) }
             memory.withLock { memory in
-                (memory.written, memory.saved) = (value, changes)
+                (memory.written, memory.saved) = (bytes, changes)
                 memory.hasFailed = false
             }
             return true

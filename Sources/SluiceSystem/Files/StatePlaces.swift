@@ -44,7 +44,7 @@ struct StatePlaces<Value: PersistedValue>: Sendable {
         }
         guard let value else { return (isDamaged ? damaged : nil, nil) }
         do throws(SluiceError) {
-            for place in stale.reversed() { try place.write(item, PersistedRecord.bytes(of: value, item)) }
+            for place in stale.reversed() { try place.write(item, bytes(of: value)) }
             return (value, value)
         } catch {
             notes.append("the state is kept in fewer places than it should be: \(error)")
@@ -52,8 +52,9 @@ struct StatePlaces<Value: PersistedValue>: Sendable {
         }
     }
 
-    func write(_ value: Value) throws(SluiceError) {
-        let bytes = PersistedRecord.bytes(of: value, item)
+    func bytes(of value: Value) -> [UInt8] { PersistedRecord.bytes(of: value, item) }
+
+    func write(_ bytes: [UInt8]) throws(SluiceError) {
         // The place that counts comes last: a failure before it has changed nothing.
         for place in places.reversed() { try place.write(item, bytes) }
     }
