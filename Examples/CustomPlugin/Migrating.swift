@@ -23,6 +23,7 @@ enum Migrating {
         pipeline.track("Search", ["query": query, "results": results.count])
         try identity.login(user, ["plan": plan])
         try identity.join(group: "acme", ofType: "company", ["seats": seats])
+        pipeline.signal(.didBecomeActive)  // AppSignals does this in apps.
         screens.show("Product", ["sku": "A-7"])
         await pipeline.flush()
         try identity.reset()
@@ -48,6 +49,7 @@ enum Migrating {
         try identity.login(user, ["plan": plan])
         auto.register(["tier": tier])
         try identity.join(group: "acme", ofType: "company", ["seats": seats])
+        pipeline.signal(.didBecomeActive)  // AppSignals does this in apps.
         screens.show("Product", ["sku": "A-7"])
         await pipeline.flush()
         try settings.setEnabled(false)
@@ -115,6 +117,7 @@ enum Migrating {
             HTTPTransport(to: "https://collector.example/events", format: .ndjson)
         }
         pipeline.track("search", ["search_term": query, "results": results.count])
+        pipeline.signal(.didBecomeActive)  // AppSignals does this in apps.
         screens.show("Product", ["sku": "A-7"])
         try identity.login(user)
         identity.profile.set(["plan": plan])
@@ -167,6 +170,7 @@ enum Migrating {
         auto.registerDynamic("results") { results.count }
         timers.start("Checkout")
         timers.end("Checkout", ["items": results.count])
+        pipeline.signal(.didBecomeActive)  // AppSignals does this in apps.
         screens.show("Product", ["sku": "A-7"])
         await pipeline.flush()
         try identity.logout()

@@ -24,6 +24,18 @@ struct ScreenTable {
     /// False until the app is known to be active.
     private var isVisible = false
     private var lastName: String?
+    /// Whether a signal of the app's life has come, or its absence was reported.
+    private var knowsSignals = false
+
+    /// Call this for a signal of the app's life.
+    mutating func receivedSignal() { knowsSignals = true }
+
+    /// Whether screens wait for a signal although none has ever come. True once.
+    mutating func lacksSignals() -> Bool {
+        guard !knowsSignals, !screens.isEmpty else { return false }
+        knowsSignals = true
+        return true
+    }
 
     mutating func enter(
         _ name: String, _ properties: Properties, in parent: UInt64?, at now: Duration, _ outputs: inout [Output]

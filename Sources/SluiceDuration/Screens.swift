@@ -27,7 +27,8 @@ public import Sluice
 /// `$referrer`. A screen that you don't leave is viewed by the next user when the app becomes active the next time; until
 /// then, it causes no events. The identity must stand in the same chain, or in the chain above the routes.
 ///
-/// `AppSignals` of SluiceLifecycle reports the signals, or you call ``Sluice/Pipeline/signal(_:)``. List `LifecycleEvents`
+/// `AppSignals` of SluiceLifecycle reports the signals, or you call ``Sluice/Pipeline/signal(_:)``. Without any signal, a
+/// diagnostic says after the first screen that screens are not tracked. List `LifecycleEvents`
 /// above it: then `$AppStart` comes before the first view, and `$AppPageLeave` before `$AppEnd`.
 ///
 /// You can call all methods from any thread. At most 100 screens are visible at a time. If you enter one more, the
@@ -122,7 +123,15 @@ public final class Screens: Processor {
     private func update<Result>(_ body: (inout ScreenTable, Duration, inout [ScreenTable.Output]) -> Result) -> Result {
         let now = measure.now(context)
         var outputs: [ScreenTable.Output] = []
-        let result = table.withLock { body(&$0, now, &outputs) }
+        let isOpen = context.isOpen
+        let (lacksSignals, result) = table.withLock { table in
+            (isOpen && table.lacksSignals(), body(&table, now, &outputs))
+        }
+        if lacksSignals {
+            context.report(
+                "screens are not tracked, because no signal has said that the app is active: create AppSignals(to: pipeline), "
+                    + "or call pipeline.signal(.didBecomeActive)")
+        }
         for output in outputs { track(output) }
         return result
     }
@@ -146,6 +155,7 @@ public final class Screens: Processor {
 
     /// Tracks the views and the ends of views that a signal causes.
     public func emit(for signal: Signal) {
+        if signal.connectivity == nil, signal != .userWillChange { table.withLock { $0.receivedSignal() } }
         switch signal.kind {
         case .didEnterBackground, .willTerminate: update { $0.disappear(at: $1, &$2) }
         case .didBecomeActive: update { $0.appear(at: $1, &$2) }

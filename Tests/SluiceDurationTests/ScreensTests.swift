@@ -169,4 +169,81 @@ import Testing
         let story = await story()
         #expect(story.filter { $0.hasPrefix("-") } == ["-0 0.0"])
     }
+
+    /// The calls of a host, and whether it loses a screen.
+    private static let hosts: [(name: String, isReported: Bool, use: @Sendable (Screens, Pipeline) -> Void)] = [
+        ("one screen", true, { screens, _ in screens.show("A") }),
+        ("a screen that is left", true, { screens, _ in screens.leave(screens.enter("A")) }),
+        ("150 screens", true, { screens, _ in for number in 0..<150 { screens.show("\(number)") } }),
+        ("nested screens", true, { screens, _ in screens.enter("B", in: screens.enter("A")) }),
+        (
+            "only the network is reported", true,
+            { screens, pipeline in
+                pipeline.signal(.connectivity(.available))
+                screens.show("A")
+            }
+        ),
+        ("no screen", false, { _, pipeline in pipeline.track("Event") }),
+        ("a screen that is never entered", false, { screens, _ in screens.leave("A") }),
+        (
+            "active before", false,
+            { screens, pipeline in
+                pipeline.signal(.didBecomeActive)
+                screens.show("A")
+            }
+        ),
+        (
+            "active after the first one", false,
+            { screens, pipeline in
+                screens.show("A")
+                pipeline.signal(.didBecomeActive)
+                screens.show("B")
+            }
+        ),
+        (
+            "launched in the background", false,
+            { screens, pipeline in
+                pipeline.signal(.launched(.passive))
+                for name in ["A", "B"] { screens.show(name) }
+            }
+        ),
+        (
+            "launched after the first one", false,
+            { screens, pipeline in
+                screens.show("A")
+                pipeline.signal(.launched(.foreground))
+                screens.show("B")
+            }
+        ),
+        (
+            "in the background", false,
+            { screens, pipeline in
+                pipeline.signal(.didEnterBackground)
+                for name in ["A", "B"] { screens.show(name) }
+            }
+        ),
+    ]
+
+    @Test("without any signal, one diagnostic says that screens are not tracked", arguments: hosts.indices)
+    func missingSignalsAreReported(index: Int) async throws {
+        let host = Self.hosts[index]
+        let screens = Screens()
+        let test = try TestPipeline(time: time) { screens }
+        host.use(screens, test.pipeline)
+        _ = await test.eventsWithEnd()
+        #expect(
+            test.diagnostics.map { $0.message.contains("AppSignals") } == (host.isReported ? [true] : []),
+            "\(host.name)")
+    }
+
+    @Test("screens that are entered before the pipeline is built report nothing until then")
+    func earlyScreensReportNothing() async throws {
+        let screens = Screens()
+        for name in ["A", "B", "C"] { screens.enter(name) }
+        let test = try TestPipeline(time: time) { screens }
+        #expect(test.diagnostics.isEmpty)
+        test.pipeline.signal(.didBecomeActive)
+        #expect(await story(of: test) == ["+A", "+B", "+C"])
+        #expect(test.diagnostics.isEmpty)
+    }
 }
