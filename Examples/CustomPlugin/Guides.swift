@@ -88,7 +88,7 @@ enum Guides {
     }
 
     static func otherLists(_ timers: DurationTimer, shared: Properties) {
-        timers.end("Search", .init(shared + ["page": 2]))
+        timers.end("Search", shared + ["page": 2])
     }
 
     static func dictionaries(_ pipeline: Pipeline) {

@@ -82,6 +82,28 @@ public struct UserScope: Processor {
         try $current.withValue(values(distinctID, loginID, anonymousID, properties.properties), operation: body)
     }
 
+    /// Runs `body` for a user, with properties in a variable.
+    @_disfavoredOverload
+    @_documentation(visibility: internal)
+    public static func with<Result>(
+        distinctID: String? = nil, loginID: String? = nil, anonymousID: String? = nil, properties: some PropertyList,
+        isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Result
+    ) async rethrows -> Result {
+        let values = values(distinctID, loginID, anonymousID, properties.literal.properties)
+        return try await $current.withValue(values, operation: body, isolation: isolation)
+    }
+
+    /// Runs `body` for a user, with properties in a variable, in code that isn't asynchronous.
+    @_disfavoredOverload
+    @_documentation(visibility: internal)
+    public static func with<Result>(
+        distinctID: String? = nil, loginID: String? = nil, anonymousID: String? = nil, properties: some PropertyList,
+        _ body: () throws -> Result
+    ) rethrows -> Result {
+        try $current.withValue(
+            values(distinctID, loginID, anonymousID, properties.literal.properties), operation: body)
+    }
+
     private static func values(
         _ distinctID: String?, _ loginID: String?, _ anonymousID: String?, _ properties: Properties
     ) -> Values {

@@ -25,8 +25,8 @@ public protocol PropertyConvertible {
 
 /// A dictionary literal whose values can be variables, such as `["query": query, "results": results.count]`.
 ///
-/// You rarely write this type. The verbs of plugins take it, so you pass them a literal. A list that you have already is
-/// passed as `.init(list)`:
+/// You rarely write this type. The verbs of plugins take it, so you pass them a literal. They also take a ``PropertyList``: a
+/// list or a dictionary that you have already.
 ///
 /// ```swift
 /// import SluiceDuration
@@ -34,7 +34,7 @@ public protocol PropertyConvertible {
 /// let timers = DurationTimer()
 /// let (query, common) = ("shoes", Properties(["page": 2]))
 /// timers.end("Search", ["query": query, "length": query.count])
-/// timers.end("Search", .init(common + ["query": query]))
+/// timers.end("Search", common + ["query": query])
 /// ```
 ///
 /// The methods of `Pipeline` that take ``Properties`` have an overload for this type, which Swift chooses as soon as a value
@@ -77,6 +77,19 @@ public struct PropertyLiteral: ExpressibleByDictionaryLiteral, Sendable {
         properties = Properties(PropertyStorage(pairs))
     }
 }
+
+/// A list of properties that you have in a variable: ``Properties``, or a dictionary whose names are strings. The verbs of
+/// plugins take it, such as `timers.end("Search", common)`.
+public protocol PropertyList: PropertyConvertible {}
+
+extension PropertyList {
+    /// The list for a method that takes a literal.
+    package var literal: PropertyLiteral { PropertyLiteral(propertyValue.object ?? [:]) }
+}
+
+extension Properties: PropertyList {}
+extension PropertyLiteral: PropertyList {}
+extension Dictionary: PropertyList where Key == String, Value: PropertyConvertible {}
 
 // MARK: Conforming types
 

@@ -123,6 +123,12 @@ package enum FilePath {
         return nil
     }
 
+    /// Returns the absolute path, as ``normalized(_:in:)`` does. A path that is invalid or can't be resolved stays as it is,
+    /// and its first use throws.
+    package static func absolute(_ path: String, in fileSystem: some FileSystem) -> String {
+        do throws(FileError) { return try normalized(path, in: fileSystem) } catch { return path }
+    }
+
     /// The absolute path without slashes at the end, which would follow a symbolic link. It stays valid if the working
     /// directory changes.
     package static func normalized(_ path: String, in fileSystem: some FileSystem) throws(FileError) -> String {
@@ -133,9 +139,3 @@ package enum FilePath {
         return path
     }
 }
-    /// Returns the absolute path, as ``normalized(_:in:)`` does. A path that is invalid or can't be resolved stays as it is,
-    /// and its first use throws.
-    package static func absolute(_ path: String, in fileSystem: some FileSystem) -> String {
-        do throws(FileError) { return try normalized(path, in: fileSystem) } catch { return path }
-    }
-

@@ -1,0 +1,94 @@
+import Sluice
+import SluiceAutoProperties
+import SluiceDuration
+import SluiceIdentity
+import SluiceTesting
+import TestSupport
+import Testing
+
+@Suite("Lists and dictionaries in variables")
+struct PropertyListTests {
+    private let timers = DurationTimer()
+    private let screens = Screens()
+    private let identity = Identity(persistedIn: .memory)
+    private let auto = AutoProperties()
+    private let links = Links()
+
+    /// Passes one list to each verb.
+    private func use(_ list: some PropertyList, in pipeline: Pipeline) throws {
+        timers.end("Name", list)
+        timers.end(timers.start("Token"), list, priority: .critical)
+        let screen = screens.enter("Screen", list)
+        screens.enter("Child", list, in: screen)
+        screens.leave("Child", list)
+        screens.leave(screen, list)
+        screens.show("Shown", list)
+        links.opened("https://shop.example/", list)
+        try identity.login("customer-42", list)
+        try identity.login("customer-42", list)
+        try identity.join(group: "acme", ofType: "company", list)
+        try identity.setItem("book", "1", list)
+        identity.profile.set(list)
+        identity.profile.setOnce(list)
+        try identity.profile.increment(list)
+        identity.profile.append(list)
+        auto.register(list)
+        auto.registerOnce(list)
+        UserScope.with(properties: list) { _ = pipeline.track("Scope") }
+    }
+
+    private func check(_ list: some PropertyList, _ expected: Properties) async throws {
+        let test = try TestPipeline {
+            timers
+            screens
+            identity
+            links
+            auto
+            UserScope()
+        }
+        test.pipeline.signal(.didBecomeActive)
+        try use(list, in: test.pipeline)
+        #expect(auto.registered == expected)
+        let events = await test.events()
+        // The profile's own object, or the event itself.
+        let objects = ["$set", "$set_once", "$increment", "$append", "$item", "$group_set"]
+        for event in events {
+            let object = objects.lazy.compactMap { event.properties[$0]?.object }.first ?? event.properties
+            for property in expected {
+                let value = object[property.name]
+                #expect(value == property.value || value == [property.value], "\(event.name) \(property.name)")
+            }
+        }
+        #expect(
+            events.map(\.name) == [
+                "Token", "Name", "$AppViewScreen", "$AppViewScreen", "$AppPageLeave", "$AppPageLeave", "$AppViewScreen",
+                "$DeepLinkOpened", "$SignUp", "$ProfileSet", "$GroupIdentify", "$ItemSet", "$ProfileSet",
+                "$ProfileSetOnce",
+                "$ProfileIncrement", "$ProfileAppend", "Scope",
+            ])
+    }
+
+    @Test("each verb takes a list of properties, and dictionaries of values of one type, or of property values")
+    func listsAreTaken() async throws {
+        let list: Properties = ["a": 1, "b": 2.5]
+        try await check(list, list)
+        try await PropertyListTests().check(["a": 1, "b": 2] as [String: Int], ["a": 1, "b": 2])
+        try await PropertyListTests().check(["a": 1.5] as [String: Double], ["a": 1.5])
+        try await PropertyListTests().check(
+            ["a": .int(1), "b": .double(0.5)] as [String: PropertyValue], ["a": 1, "b": 0.5])
+        try await PropertyListTests().check(["a": 7] as PropertyLiteral, ["a": 7])
+    }
+
+    @Test("literals keep their order and the types of their values")
+    func literalsStayLiterals() async throws {
+        let test = try TestPipeline { timers }
+        let (query, count) = ("shoes", 3)
+        timers.end("A", ["z": query, "a": count, "n": .null])
+        timers.end("B", ["z": 1, "a": "x", "l": [1, 2]])
+        timers.end("C", ["z": query, "a": query])
+        timers.end("D", [:])
+        timers.end("E")
+        let events = await test.events()
+        #expect(events.map { $0.properties.map(\.name) } == [["z", "a", "n"], ["z", "a", "l"], ["z", "a"], [], []])
+    }
+}
