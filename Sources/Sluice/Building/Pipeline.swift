@@ -284,7 +284,8 @@ public final class Pipeline: EventTracking {
     /// print(ledger)
     /// ```
     ///
-    /// - Parameter timeout: The longest time, at most a year. Nil: 5 s, or until a receiver was silent twice in a row.
+    /// - Parameter timeout: The longest time, at most a year. Nil: 5 s, or less if two attempts in a row have failed and the last
+    ///   one got no response.
     /// - Returns: The final ledger.
     @discardableResult
     public func shutdown(timeout: Duration? = nil) async -> Ledger {

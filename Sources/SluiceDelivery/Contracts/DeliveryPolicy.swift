@@ -40,7 +40,7 @@ public struct DeliveryPolicy: Sendable, Hashable {
     /// let remote = DeliveryPolicy(flushIntervals: .seconds(5) ... .seconds(600))
     /// ```
     public var flushIntervals: ClosedRange<Duration>
-    /// The longest time that a critical event waits: 3 s by default, zero to a year.
+    /// The longest time that a critical event waits outside a pause: 3 s by default, zero to a year.
     public var criticalInterval: Duration
     /// The longest first pause: 1 s by default, 1 ms to a year.
     ///

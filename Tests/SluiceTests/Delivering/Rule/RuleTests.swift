@@ -341,18 +341,6 @@ import Testing
         #expect(erased == attempts(afterFailures: 0) && erased < accepted, "\(erased) \(accepted)")
     }
 
-    @Test("A batch of which some events were accepted begins to count its attempts again")
-    func retries() {
-        var bench = Bench([["a", "b"]])
-        bench.send(RuleWorld.verdicts(503))
-        bench.bits = 0
-        guard let part = bench.next() else { return #expect(Bool(false)) }
-        #expect(part.batch.retryCount == 1)
-        bench.apply(.each([.accepted, .retry()]), to: part)
-        bench.now += .seconds(100)
-        #expect(bench.next()?.batch.retryCount == 0)
-    }
-
     @Test("A store that can't return a batch doesn't block the events that are open")
     func storeFails() {
         var bench = Bench([["a", "b"], ["c"]])
