@@ -39,8 +39,9 @@ struct RouteTests {
     private static func down() -> ScriptedTransport { ScriptedTransport(then: .answer(.all(.retry(after: nil)))) }
 
     private func leaveEvents(_ names: [String]) async throws {
-        // A shutdown doesn't wait longer than 200 ms for a store to close.
-        let pipeline = try Pipeline(environment: PipelineEnvironment(time: VirtualTime())) {
+        // A shutdown doesn't wait longer than 200 ms for a store to close. The next process has this date, too.
+        let time = VirtualTime(wallTime: PipelineEnvironment.systemTime.wallTime())
+        let pipeline = try Pipeline(environment: PipelineEnvironment(time: time)) {
             for name in names { route(name, Self.down()) }
         }
         for _ in 0..<10 { for name in names { pipeline.track(name) } }

@@ -26,7 +26,7 @@ struct Answer: Sendable {
     struct Failure: Sendable, Equatable {
         /// Whose fault a failure can be.
         enum Kind: Sendable {
-            /// No response, or one that is about the moment: 408, 425, 429, or a success that doesn't confirm the events.
+            /// No response, or one that is about the moment: 408, 425, 429, or a request to retry an event that is named.
             case passing
             /// The receiver is in trouble, or an event brings it into trouble: 5xx.
             case broken
@@ -106,26 +106,24 @@ extension Answer {
             named = []
         }
         if let index = (others + named).first {
-            fail((others.isEmpty ? [] : [others]) + named.map { [$0] }, Failure(list[index], verdicts))
+            fail((others.isEmpty ? [] : [others]) + named.map { [$0] }, Failure(list[index], verdicts, isNamed: true))
         } else if accepted.isEmpty, dead.isEmpty, let index = later.first?.index ?? sent.first {
             // Nothing was accepted, so the receiver can be in trouble. The times are those of the events.
-            failure = Failure(list[index], verdicts)
+            failure = Failure(list[index], verdicts, isNamed: true)
             failure?.after = nil
         }
     }
 }
 
 extension Answer.Failure {
-    fileprivate init(_ verdict: Verdict, _ verdicts: Verdicts) {
+    fileprivate init(_ verdict: Verdict, _ verdicts: Verdicts, isNamed: Bool = false) {
         status = verdict.status ?? verdicts.status
         response = ResponseText(verdict.response ?? verdicts.response)
         isTooLarge = verdict.kind == .tooLarge
         switch verdict.kind {
         case .retry(let after):
             self.after = after
-            // A success that leaves out an event says nothing about its fault.
-            let isPassing = status.map { (200..<300).contains($0) || [408, 425, 429].contains($0) } ?? true
-            kind = isPassing ? .passing : .broken
+            kind = [nil, 408, 425, 429].contains(isNamed ? verdict.status : status) ? .passing : .broken
         default:
             after = verdict.holdTime
             kind = .refused

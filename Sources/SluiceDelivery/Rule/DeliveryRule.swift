@@ -558,7 +558,10 @@ struct DeliveryRule: Sendable {
         if row > 1 { probeEvents = max(1, probeEvents / 8) }
         // That these fail again says little about a receiver that is well.
         let isBlamed = groups.joined().contains { marks[$0].map { blame(of: $0) > 0 } ?? false }
+        // In a search, an event that fails alone for the first time tells something new.
+        var isNews = false
         for case let (key?, 1) in groups.map({ ($0.first, $0.count) }) {
+            if marks[key]?.tries ?? 0 == 0, isSearching { isNews = true }
             failedAlone(key, failure.kind, at: now, random)
         }
         // After a first failure, a probe follows without a pause, unless the receiver has just recovered. A part that fails
@@ -571,7 +574,7 @@ struct DeliveryRule: Sendable {
         let end = now + after + wait(exponent, failure.kind, after: refusals, random())
         let isNamed = after > .zero || pause.isNamed && pause.end > now
         pause = (max(pause.end, end), isNamed)
-        exponent = min(exponent + 1, Self.maximumExponent)
+        exponent = min(exponent + (isNews ? 0.1 : 1), Self.maximumExponent)
     }
 
     /// The store has events that it can't return now.
