@@ -212,7 +212,7 @@ public final class Identity: Processor {
         } else {
             signUps.passed(event)
         }
-        if event.distinctID == nil { event.distinctID = event.loginID ?? event.anonymousID }
+        if event.distinctID == nil { event.checkedDistinctID = event.loginID ?? event.anonymousID }
         return .keep
     }
 

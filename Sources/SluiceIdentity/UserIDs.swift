@@ -55,8 +55,8 @@ struct UserIDs: Sendable, Equatable {
     /// Adds the ids to an event without ids of its own.
     // Mutating, because a method that only reads would be called on a copy of an optional's value.
     mutating func identify(_ event: inout Event) {
-        event.anonymousID = anonymousID
-        event.loginID = loginID
+        event.checkedAnonymousID = anonymousID
+        event.checkedLoginID = loginID
         if !extras.isEmpty { event.properties.addDefaults(extras) }
     }
 

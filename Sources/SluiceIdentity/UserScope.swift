@@ -127,9 +127,9 @@ public struct UserScope: Processor {
     public func process(_ event: inout Event) -> Disposition {
         guard let values = UserScope.current else { return .keep }
         if event.distinctID == nil, event.loginID == nil, event.anonymousID == nil {
-            event.loginID = values.loginID
-            event.anonymousID = values.anonymousID
-            event.distinctID = values.distinctID ?? values.loginID ?? values.anonymousID
+            event.checkedLoginID = values.loginID
+            event.checkedAnonymousID = values.anonymousID
+            event.checkedDistinctID = values.distinctID ?? values.loginID ?? values.anonymousID
             if values.hasInvalidID { event.report(.droppedID) }
         }
         event.properties.addDefaults(values.properties)

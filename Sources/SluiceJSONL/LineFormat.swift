@@ -164,7 +164,16 @@ enum LineFormat {
         line[comma] = closeBrace
         // The digits are compared as text. Only lower case is written, so upper case is damage.
         let expected = line.loadUnaligned(fromByteOffset: digits, as: UInt64.self).bigEndian
-        var (start, attempts) = (0, 32)
+        let checksum = hexadecimalDigits(Checksum.of(UnsafeRawBufferPointer(rebasing: line[...comma])))
+        if line[0] == openBrace, checksum == expected { return 0..<comma + 1 }
+        return event(in: line, to: comma, expected)
+    }
+
+    @inline(never)
+    private static func event(
+        in line: UnsafeMutableRawBufferPointer, to comma: Int, _ expected: UInt64
+    ) -> Range<Int>? {
+        var (start, attempts) = (1, 32)
         while start + 1 < comma, attempts > 0 {
             if line[start] == openBrace {
                 let event = UnsafeRawBufferPointer(rebasing: line[start...comma])

@@ -19,33 +19,8 @@ public struct Event: Sendable {
     private var counted: Sanitizations = []
     /// The length of the part of ``reportedSanitizations`` that the ledger has counted.
     private var countedReports: UInt8 = 0
-    /// The user's id for the receiver: the login id, or the anonymous id before a login.
-    ///
-    /// An id that is blank, or a text that programs write for a missing id, such as `null`, `undefined` or `0`, becomes nil,
-    /// and counts as ``Sanitization/droppedID``. This also applies to the two other ids.
-    public var distinctID: String? {
-        didSet {
-            guard Event.isPlaceholder(distinctID) else { return }
-            distinctID = nil
-            report(.droppedID)
-        }
-    }
-    /// The id of a user who hasn't logged in.
-    public var anonymousID: String? {
-        didSet {
-            guard Event.isPlaceholder(anonymousID) else { return }
-            anonymousID = nil
-            report(.droppedID)
-        }
-    }
-    /// The id of a user who has logged in.
-    public var loginID: String? {
-        didSet {
-            guard Event.isPlaceholder(loginID) else { return }
-            loginID = nil
-            report(.droppedID)
-        }
-    }
+    /// The ids as they are stored. Plugins that have checked an id set these, because a check for each event takes time.
+    package var checkedDistinctID, checkedAnonymousID, checkedLoginID: String?
     /// The properties, in order.
     public var properties: Properties
     /// The sanitizations that plugins reported, each once.
@@ -71,6 +46,34 @@ public struct Event: Sendable {
 }
 
 extension Event {
+    /// The user's id for the receiver: the login id, or the anonymous id before a login.
+    ///
+    /// An id that is blank, or a text that programs write for a missing id, such as `null`, `undefined` or `0`, becomes nil,
+    /// and counts as ``Sanitization/droppedID``. This also applies to the two other ids.
+    public var distinctID: String? {
+        get { checkedDistinctID }
+        set { checkedDistinctID = usable(newValue) }
+    }
+    /// The id of a user who hasn't logged in.
+    public var anonymousID: String? {
+        get { checkedAnonymousID }
+        set { checkedAnonymousID = usable(newValue) }
+    }
+    /// The id of a user who has logged in.
+    public var loginID: String? {
+        get { checkedLoginID }
+        set { checkedLoginID = usable(newValue) }
+    }
+
+    private mutating func usable(_ id: String?) -> String? {
+        guard let id else { return nil }
+        guard PlaceholderID.matches(id) else { return id }
+        report(.droppedID)
+        return nil
+    }
+}
+
+extension Event {
     // In an extension, and by the implicit initializer: Swift copies and destroys the whole event in another one.
     /// Creates an event, as ``EventTracking/track(_:_:priority:id:configure:)`` does for you.
     ///
@@ -89,28 +92,12 @@ extension Event {
         properties: Properties = [:]
     ) {
         self.init(
-            stored: id, name: name, time: time, priority: priority, distinctID: distinctID, anonymousID: anonymousID,
-            loginID: loginID, properties: properties)
-        // An initializer doesn't call the observers.
-        for (id, property) in [
-            (distinctID, \Event.distinctID), (anonymousID, \Event.anonymousID), (loginID, \Event.loginID),
-        ] where Event.isPlaceholder(id) {
-            self[keyPath: property] = nil
-            report(.droppedID)
-        }
+            id: id, name: name, time: time, priority: priority, checkedDistinctID: distinctID,
+            checkedAnonymousID: anonymousID, checkedLoginID: loginID, properties: properties, reportedSanitizations: [])
+        if distinctID != nil { self.distinctID = distinctID }
+        if anonymousID != nil { self.anonymousID = anonymousID }
+        if loginID != nil { self.loginID = loginID }
     }
-
-    /// Creates the event of a stored line, with all ids that the line has.
-    init(
-        stored id: EventID, name: String, time: Timestamp, priority: Priority, distinctID: String?,
-        anonymousID: String?, loginID: String?, properties: Properties
-    ) {
-        self.init(
-            id: id, name: name, time: time, priority: priority, distinctID: distinctID, anonymousID: anonymousID,
-            loginID: loginID, properties: properties, reportedSanitizations: [])
-    }
-
-    private static func isPlaceholder(_ id: String?) -> Bool { id.map(PlaceholderID.matches) ?? false }
 }
 
 extension Event: Hashable {
@@ -165,9 +152,9 @@ extension Event {
             name = name.truncated(toBytes: Event.maximumNameBytes)
             sanitizations.insert(.truncatedName)
         }
-        if Event.dropOverlong(&distinctID) { sanitizations.insert(.droppedID) }
-        if Event.dropOverlong(&anonymousID) { sanitizations.insert(.droppedID) }
-        if Event.dropOverlong(&loginID) { sanitizations.insert(.droppedID) }
+        if Event.dropOverlong(&checkedDistinctID) { sanitizations.insert(.droppedID) }
+        if Event.dropOverlong(&checkedAnonymousID) { sanitizations.insert(.droppedID) }
+        if Event.dropOverlong(&checkedLoginID) { sanitizations.insert(.droppedID) }
         let writable = Timestamp.writable
         if !writable.contains(time) {
             time = min(max(time, writable.lowerBound), writable.upperBound)

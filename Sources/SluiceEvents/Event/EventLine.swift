@@ -129,15 +129,14 @@ extension EventLine {
         guard case .object(let properties) = fields.removeValue(forKey: "properties") else {
             throw EventLine.malformed("no properties")
         }
-        return Event(
-            stored: id,
-            name: try fields.takeString("event"),
-            time: Timestamp(milliseconds: time),
-            priority: priority,
-            distinctID: try fields.takeOptionalString("distinct_id"),
-            anonymousID: try fields.takeOptionalString("anonymous_id"),
-            loginID: try fields.takeOptionalString("login_id"),
+        var event = Event(
+            id: id, name: try fields.takeString("event"), time: Timestamp(milliseconds: time), priority: priority,
             properties: properties)
+        // A stored line is read as it is.
+        event.checkedDistinctID = try fields.takeOptionalString("distinct_id")
+        event.checkedAnonymousID = try fields.takeOptionalString("anonymous_id")
+        event.checkedLoginID = try fields.takeOptionalString("login_id")
+        return event
     }
 
     static func malformed(_ reason: String) -> SluiceError {

@@ -20,7 +20,6 @@ package enum PlaceholderID {
     /// Whether a text is a placeholder, or has no visible characters.
     package static func matches(_ id: String) -> Bool {
         var id = id
-        // Nearly every id has a digit or a letter at its beginning that ends this search.
         return id.withUTF8 { text in
             if let digit = text.firstIndex(where: { (0x31...0x39).contains($0) }) {
                 return text.count == 2 && digit == 1 && text[0] == UInt8(ascii: "-") && text[1] == UInt8(ascii: "1")
