@@ -218,8 +218,11 @@ import Testing
             })
         var counts: [Int] = []
         for number in 0..<60 {
+            // Otherwise a worker could take some of the events before all are tracked.
+            bench.pipeline.pauseDelivery()
             for index in 0..<20 { bench.pipeline.track((20 * number + index).isMultiple(of: 23) ? "Bad" : "Good") }
             bench.time.advance(by: .seconds(1))
+            bench.pipeline.resumeDelivery()
             await bench.pipeline.flush()
             counts.append(bench.diagnostics.count)
         }
