@@ -30,11 +30,11 @@ struct RandomValues {
         ])
     }
 
-    /// A valid id: not blank, at most 255 characters, without NUL.
+    /// A valid id: no text for a missing one, at most 255 characters, without NUL.
     mutating func id() -> String {
         guard int(in: 0...4) == 0 else { return "u-\(int(in: 1...300))" }
         let text = String(String.UnicodeScalarView(unusualString().unicodeScalars.prefix(200).filter { $0 != "\0" }))
-        return "id " + text
+        return "u " + text
     }
 
     mutating func groupType() -> String {
