@@ -1,7 +1,7 @@
 public import Sluice
 
-// The verbs of this module with a list or a dictionary in a variable. They are disfavored, so that a literal stays a
-// PropertyLiteral, and hidden, because the page of PropertyLiteral describes them for all verbs.
+// The verbs of this module with a list or a dictionary in a variable. They are disfavored, because Swift would otherwise prefer
+// them for literals. They are hidden, because the page of PropertyLiteral describes them for all verbs.
 
 extension AutoProperties {
     /// Adds properties to all later events.

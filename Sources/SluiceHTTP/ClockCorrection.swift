@@ -85,7 +85,7 @@ final class ClockCorrection: Sendable {
 }
 
 extension Event {
-    /// Moves the start of the session, which formats and backends read from its id, so that it doesn't come after its events.
+    /// Moves the start of the session, which formats and backends read from its id. It then doesn't come after its events.
     ///
     /// `Sessions` sets the index with its ids. A host's own id, such as one from a browser, has a time of another clock.
     fileprivate mutating func moveSession(by skew: Int64) {

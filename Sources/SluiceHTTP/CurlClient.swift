@@ -15,7 +15,7 @@
         /// The established connections that no request uses.
         private let kept = Locked<[CurlConnection]>([])
 
-        /// An older connection is replaced, so that the server's name is looked up. A connection that is always in use would
+        /// An older connection is replaced, to look up the server's name again. A connection that is always in use would
         /// otherwise lead to the old address for as long as that responds.
         private static let greatestAge = Duration.seconds(300)
 

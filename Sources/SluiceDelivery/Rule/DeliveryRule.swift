@@ -164,7 +164,7 @@ struct DeliveryRule: Sendable {
 
     func batch(_ id: Batch.ID) -> OpenBatch? { index(of: id).map { open[$0] } }
 
-    /// Returns a part that was not sent, or ends the use of its batch and of those that the store has changed.
+    /// Takes back a part that was not sent. After an answer, it ends the use of the batches that the store has changed.
     mutating func settled(_ part: Part, _ actions: [Action] = []) {
         for case .remove(let id) in actions { remove(id) }
         let used = Set(actions.map(\.batch) + [part.batch.id])

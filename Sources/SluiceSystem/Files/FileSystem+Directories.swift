@@ -94,7 +94,7 @@ package enum FilePath {
         return parent == path ? [] : [parent] + ancestors(of: parent)
     }
 
-    /// The same text for all absolute paths to a file, also if they lead through symbolic links. Until the directories exist,
+    /// The same text for all absolute paths to a file, even if they lead through symbolic links. Until the directories exist,
     /// paths that go up and down have other texts.
     package static func identity(of path: String, in fileSystem: some FileSystem) -> String {
         for ancestor in path.hasPrefix("/") ? ancestors(of: path) : [] {

@@ -29,7 +29,7 @@ package final class OpenFile: Sendable {
         try write(bytes, &written)
     }
 
-    /// Writes all bytes, in as many calls as necessary, and adds their number to `written`, also if this throws.
+    /// Writes all bytes, in as many calls as necessary, and adds their number to `written`, even if this throws.
     package func write(_ bytes: ArraySlice<UInt8>, _ written: inout Int) throws(FileError) {
         // withUnsafeBufferPointer supports typed throws, withUnsafeBytes doesn't.
         try bytes.withUnsafeBufferPointer { buffer throws(FileError) in
