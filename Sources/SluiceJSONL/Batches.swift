@@ -101,7 +101,8 @@ struct Batches {
         repeat {
             while let claim = stored.directories.claimAnother(room: room(appenders, stored)) {
                 stored.take([claim])
-                stored.markImplausibleAges()
+                stored.index.markImplausibleAges(
+                    at: stored.directories.clock.now, maximumAge: stored.configuration.maximumAge)
                 appenders.evict(downTo: stored.configuration.capacity, for: .critical, &stored)
                 if stored.index.events.unreadBytes > 0 { return true }
             }

@@ -26,13 +26,6 @@ struct Configuration: Sendable {
     /// expire together.
     var segmentAge: Duration { maximumAge / 25 }
 
-    /// The longest time between two segments, or between the newest one and now, that is believed. A longer one means that a
-    /// clock was wrong.
-    ///
-    /// The age limit doesn't shorten it: a host with a short limit relies on it after a pause of any usual length. A clock
-    /// that has lost its time is further off, because it starts in 1970, 2000 or 2010, or beyond 2036.
-    var longestGap: Duration { max(maximumAge, .seconds(5 * 365 * 86_400)) }
-
     /// No store has written a larger segment, whatever its settings were. A segment is read as a whole.
     var largestSegment: Int { max(67_108_864, maximumEventBytes * 2) }
 

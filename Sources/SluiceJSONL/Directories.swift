@@ -37,7 +37,7 @@ struct Directories {
         self.files = files
         self.environment = environment
         root = RootDirectory(configuration.directory, of: configuration.route, files: files)
-        clock = StoreClock(environment.time, newest: nil, configuration)
+        clock = StoreClock(environment.time, newest: nil, maximumAge: configuration.maximumAge)
     }
 
     /// The reading of the continuous clock.
@@ -79,7 +79,8 @@ struct Directories {
         }
         let created = claims.lazy.flatMap(\.listing.segments).map(\.name)
             .filter { $0.lane.holdsEvents && $0.created != SegmentName.unknownTime }.map(\.created)
-        clock = StoreClock(environment.time, newest: created.max(), configuration)
+        clock = StoreClock(
+            environment.time, newest: created.max(), maximumAge: configuration.maximumAge)
         return claims
     }
 

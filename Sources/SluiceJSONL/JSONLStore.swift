@@ -108,8 +108,8 @@ public final class JSONLStore: Store {
     ///     the directory has this capacity. Until a batch is settled, its dead letters may exceed it.
     ///   - maximumAge: the age from which events and dead letters are dropped: 25 days by default. They are dropped a
     ///     segment at a time, so up to 4 % late. The age follows the monotonic clock while the process runs. Time
-    ///     between two processes counts by the wall clock, up to five years, or up to `maximumAge` if that is longer. A
-    ///     longer time is that of a wrong clock, and expires nothing.
+    ///     between two processes counts only if it is shorter than `maximumAge`, so a wall clock that is years ahead
+    ///     expires nothing.
     ///   - maximumEventBytes: the longest event to accept: 1 MB by default, at most 512 MiB.
     ///   - encryption: encrypts the lines if you pass one.
     public convenience init(

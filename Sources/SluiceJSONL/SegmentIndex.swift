@@ -221,26 +221,26 @@ struct SegmentIndex {
 
     /// Excludes segments from the age limit whose names can't tell their age.
     ///
-    /// A gap between two segments, or between the newest one and now, that is longer than `longestGap` means that the
-    /// wall clock was wrong at some time. Nothing from before such a gap may expire. Dead letters can be much older than the
-    /// events, so events show the time that has passed for dead letters, but not the other way round.
-    func markImplausibleAges(at now: Timestamp, longestGap: Duration) {
+    /// A gap between two segments, or between the newest one and now, that is longer than the age limit means that the
+    /// wall clock was wrong at some time. Nothing from before such a gap may expire. Dead letters can be much older than
+    /// the events, so events show the time that has passed for dead letters, but not the other way round.
+    func markImplausibleAges(at now: Timestamp, maximumAge: Duration) {
         let events = Lane.allCases.filter(\.holdsEvents)
-        markImplausibleAges(of: events, shownBy: events, at: now, longestGap)
+        markImplausibleAges(of: events, shownBy: events, at: now, maximumAge)
         if !segments(.rejected).isEmpty {
-            markImplausibleAges(of: [.rejected], shownBy: Lane.allCases, at: now, longestGap)
+            markImplausibleAges(of: [.rejected], shownBy: Lane.allCases, at: now, maximumAge)
         }
     }
 
     private func markImplausibleAges(
-        of marked: [Lane], shownBy lanes: [Lane], at now: Timestamp, _ longestGap: Duration
+        of marked: [Lane], shownBy lanes: [Lane], at now: Timestamp, _ maximumAge: Duration
     ) {
         // Only the times, because sorting objects retains and releases them for each comparison.
         let times = lanes.flatMap { segments($0).map(\.created) }.sorted()
         var later = now.milliseconds
         let newest = times.last { time in
             defer { later = time }
-            return later - time > longestGap.wholeMilliseconds
+            return later - time > maximumAge.wholeMilliseconds
         }
         guard let newest else { return }
         for lane in marked {

@@ -3,8 +3,8 @@ internal import Sluice
 /// The clock that gives segments their age. A wall clock that is wrong or jumps expires nothing.
 ///
 /// Within a process it follows the monotonic clock alone. When the store is opened, it believes the wall clock if that is
-/// plausible: at most a little before the newest segment, and not later than that by more than ``Configuration/longestGap``.
-/// Otherwise it continues from the newest segment, as if no time had passed. Events are then kept too long, not lost.
+/// plausible: not before the newest segment, and not later than that by more than the age limit. Otherwise it continues
+/// from the newest segment, as if no time had passed. Events are then kept too long, not lost.
 struct StoreClock {
     /// Whether other processes can tell the age of a segment from its name. After an implausible reading they can't:
     /// it is unknown how far the clock is off, and with a correct clock the segments would seem older than they are.
@@ -13,7 +13,7 @@ struct StoreClock {
     private let opened: Duration
     private let source: any TimeSource
 
-    init(_ source: any TimeSource, newest: Timestamp?, _ configuration: Configuration) {
+    init(_ source: any TimeSource, newest: Timestamp?, maximumAge: Duration) {
         self.source = source
         opened = source.continuousTime()
         let wall = max(Timestamp(milliseconds: 0), source.wallTime())
@@ -23,10 +23,8 @@ struct StoreClock {
             return
         }
         let gap = wall.milliseconds - newest.milliseconds
-        // A clock that was set back by less than the precision of an age is still good enough.
-        let lowest = -configuration.segmentAge.wholeMilliseconds
-        isTrusted = gap >= lowest && gap <= configuration.longestGap.wholeMilliseconds
-        origin = isTrusted ? max(wall, newest) : newest
+        isTrusted = gap >= 0 && gap <= maximumAge.wholeMilliseconds
+        origin = isTrusted ? wall : newest
     }
 
     /// The time in the name of a segment that is created now.

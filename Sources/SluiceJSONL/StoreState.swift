@@ -63,7 +63,7 @@ struct StoreState {
 
     /// Applies the age limit and the capacity to the files of earlier processes.
     mutating func enforceLimits() {
-        stored.markImplausibleAges()
+        stored.index.markImplausibleAges(at: stored.directories.clock.now, maximumAge: configuration.maximumAge)
         for lane in Lane.allCases {
             for segment in stored.index.segments(lane) where stored.isExpired(segment) { stored.expire(segment) }
         }

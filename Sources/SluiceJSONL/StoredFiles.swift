@@ -86,10 +86,6 @@ struct StoredFiles {
         return segment.created < limit && segment.condition != .handedOut && segment.hasPlausibleAge
     }
 
-    func markImplausibleAges() {
-        index.markImplausibleAges(at: directories.clock.now, longestGap: configuration.longestGap)
-    }
-
     /// The next segment of a lane to deliver. Expires the segments before it.
     mutating func oldestWaiting(_ lane: Lane) -> Segment? {
         while let segment = index.firstWaiting(lane) {

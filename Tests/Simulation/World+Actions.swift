@@ -180,8 +180,7 @@ extension World {
     }
 
     private func jumpClock() {
-        // A clock that is ahead by less than five years is believed, and events expire by it.
-        let days = [-30, 3_650, -3_650].randomElement(using: &random) ?? 0
+        let days = [-30, 30, 3_650, -3_650].randomElement(using: &random) ?? 0
         say("the wall clock jumps by \(days) days")
         var wall = time.wallTime()
         wall.milliseconds += Int64(days) * 86_400_000

@@ -46,6 +46,8 @@ struct AgeTests {
         try store.settle(batch, rejected: [DeadLetter(line: batch.events[0], reason: "no", date: .sample)])
         time.advance(by: .days(24))
         #expect(try store.store.deadLetters().count == 1)
+        // Without an event of the last days, the clock of a later process would not be believed.
+        try store.append(EventLine(1))
         time.advance(by: .days(3))
         if isReopened {
             store.store.close()
@@ -129,54 +131,6 @@ struct AgeTests {
         #expect(third.dropped.isEmpty)
     }
 
-    /// A pause between two processes, and whether it makes the events of the first one too old.
-    struct Pause: Sendable {
-        let limit: Duration
-        let pause: Duration
-        let expires: Bool
-    }
-
-    private static let pauses: [Pause] = [
-        (.days(7), .days(8), true), (.days(7), .days(6), false), (.days(7), .days(40), true),
-        (.days(7), .days(400), true), (.days(7), .days(1_800), true), (.seconds(3_600), .days(1), true),
-        (.seconds(3_600), .seconds(3_500), false), (.seconds(60), .days(1_000), true), (.days(1), .days(25), true),
-        (.days(25), .days(27), true), (.days(25), .days(24), false), (.days(90), .days(100), true),
-        (.days(365), .days(360), false), (.days(365), .days(700), true),
-        // Beyond the limits of a clock that can be right: a limit that is longer still is believed.
-        (.days(7), .days(1_900), false), (.days(7), .days(20_000), false), (.days(3_650), .days(3_000), false),
-        (.days(2_000), .days(1_900), false),
-        // Clocks that were set back: a little is no reason to keep events, and much is one to distrust the clock.
-        (.days(7), .seconds(-2), false), (.days(7), .days(-30), false),
-    ].map { Pause(limit: $0, pause: $1, expires: $2) }
-
-    @Test("events expire after a pause that is longer than the age limit, whatever the limit is", arguments: pauses)
-    func pauseExpiresEvents(row: Pause) throws {
-        func opened() throws -> TestedStore {
-            try .opened(JSONLStore(at: directory.path, maximumAge: row.limit), in: time.environment)
-        }
-        for number in 0..<10 {
-            let store = try opened()
-            try store.append(EventLine(number))
-            store.store.close()
-        }
-        time.moveWallTime(by: row.pause)
-        let store = try opened()
-        #expect(try store.drain() == (row.expires ? [] : texts(0..<10)))
-        #expect(store.dropped == (row.expires ? [.expired: 10] : [:]))
-        store.expectConservation()
-    }
-
-    @Test("events of a process whose clock was set back by seconds expire too")
-    func slightlyWrongClockIsBelieved() throws {
-        try runProcess(0)
-        time.moveWallTime(by: .seconds(-2))
-        try runProcess(1)
-        time.advance(by: .days(30))
-        let store = try opened()
-        #expect(store.dropped == [.expired: 2])
-        #expect(try store.drain() == [])
-    }
-
     @Test("a huge age limit means never")
     func hugeAgeLimitMeansNever() throws {
         let store = try TestedStore.opened(
@@ -213,7 +167,7 @@ struct AgeTests {
         #expect(try store.drain() == texts([1, 2]))
     }
 
-    @Test("a clock that jumps while the store is open expires nothing", arguments: [-30, 2_000, 3_650])
+    @Test("a clock that jumps while the store is open expires nothing", arguments: [-30, 26, 3_650])
     func clockJumpExpiresNothing(days: Int) throws {
         let store = try opened()
         try store.append(EventLine(0))
@@ -227,7 +181,7 @@ struct AgeTests {
 
     @Test(
         "a clock that jumps while the store is open expires nothing in later processes either",
-        arguments: [-30, 2_000, 3_650])
+        arguments: [-30, 26, 3_650])
     func clockJumpExpiresNothingInLaterProcesses(days: Int) throws {
         let store = try opened()
         try store.append(EventLine(0))

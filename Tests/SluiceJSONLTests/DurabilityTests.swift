@@ -103,7 +103,7 @@ struct DurabilityTests {
         #expect(try directory.segments().count == 2)
         let copy = try TemporaryDirectory()
         try directory.copy(to: copy)
-        #expect(try TestedStore.opened(JSONLStore(at: copy.path), in: time.environment).drain() == texts([0, 2]))
+        #expect(try TestedStore.opened(JSONLStore(at: copy.path)).drain() == texts([0, 2]))
         #expect(try store.drain() == texts([0, 2]))
         store.expectConservation()
     }

@@ -132,14 +132,15 @@ struct SegmentIndexTests {
         permutations(expected)
     }
 
-    @Test("segments from before a gap that is too long to be believed never expire")
+    @Test("segments from before a gap that is longer than the age limit never expire")
     func marksImplausibleAges() {
         var index = SegmentIndex()
         let segments = [0, 100, 195, 300, 350].enumerated().map { segment(UInt64($0), created: 1_000 + $1) }
         for segment in segments { index.insertSorted(segment) }
         func plausible(at now: Int64) -> [Bool] {
             for segment in segments { segment.hasPlausibleAge = true }
-            index.markImplausibleAges(at: Timestamp(milliseconds: 1_000 + now), longestGap: .milliseconds(100))
+            index.markImplausibleAges(
+                at: Timestamp(milliseconds: 1_000 + now), maximumAge: .milliseconds(100))
             return segments.map(\.hasPlausibleAge)
         }
         #expect(plausible(at: 400) == [false, false, false, true, true])
@@ -156,7 +157,7 @@ struct SegmentIndexTests {
         ]
         let segments = places.enumerated().map { segment(UInt64($0), $1.0, created: 1_000 + $1.1) }
         for segment in segments { index.insertSorted(segment) }
-        index.markImplausibleAges(at: Timestamp(milliseconds: 1_400), longestGap: .milliseconds(100))
+        index.markImplausibleAges(at: Timestamp(milliseconds: 1_400), maximumAge: .milliseconds(100))
         #expect(segments.map(\.hasPlausibleAge) == places.map(\.isPlausible))
     }
 

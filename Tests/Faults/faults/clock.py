@@ -1,11 +1,11 @@
-"""A wall clock that jumps by -6 years or +10 years, further than the store believes, within a life and between lives."""
+"""A wall clock that jumps by -30 days or +10 years, within a life and between lives."""
 
 from .books import Books, Figures
 from .control import Control
 from .host import HostFailure, Life, live
 
 DAY = 86_400
-OFFSETS = (-2_191 * DAY, 3_652 * DAY)
+OFFSETS = (-30 * DAY, 3_652 * DAY)
 # The host's pipeline sends after 5 seconds what is too little for a batch.
 SOON = 20
 
