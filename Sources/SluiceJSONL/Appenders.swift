@@ -149,7 +149,7 @@ struct Appenders {
                     closeWriter(lane, &stored)
                     throw error
                 }
-                // The file or its directory was deleted. The next attempt creates it, and may fail while the deletion goes on.
+                // The directory was deleted. The next attempt creates it, and may fail while the deletion goes on.
                 handleDeletedDirectory(&stored)
                 attempts -= 1
                 guard attempts > 0 else { throw error }
@@ -188,7 +188,7 @@ struct Appenders {
     /// Closes the file of the open segment. Buffered lines stay for the next one.
     private mutating func closeWriter(_ lane: Lane, _ stored: inout StoredFiles) {
         guard let writer = appenders[lane.rawValue].takeWriter() else { return }
-        let segment = Segment(closing: writer, fileBytes: writer.fileBytes(largest: configuration.largestSegment))
+        let segment = Segment(closing: writer)
         guard writer.usage.count > 0 else { return stored.remove(segment) }
         stored.index.insertSorted(segment)
         if !writer.isSynchronized { stored.directories.synchronization.add(segment.path) }
@@ -281,11 +281,10 @@ struct Appenders {
 
     // MARK: Deletion by others
 
-    /// Accounts for files that others have deleted, and leaves open ones that they have renamed or replaced. The next write
-    /// creates a new directory if necessary.
+    /// Accounts for files that others have deleted. The next write creates a new directory if necessary.
     private mutating func handleDeletedDirectory(_ stored: inout StoredFiles) {
         for lane in Lane.allCases {
-            guard let writer = appenders[lane.rawValue].writer, stored.files.isMissing(writer.path) else { continue }
+            guard let writer = appenders[lane.rawValue].writer, writer.isDeleted else { continue }
             _ = appenders[lane.rawValue].takeWriter()
             if lane.holdsEvents { writer.directory.segments -= 1 }
             stored.dropped(writer.usage.count, .vanished, lane)

@@ -60,7 +60,7 @@ struct LineBuffer {
     /// Removes all lines, and keeps the memory.
     mutating func removeAll() { count = 0 }
 
-    func write(to file: OpenFile, _ written: inout Int) throws(FileError) { try file.write(memory[..<count], &written) }
+    func write(to file: OpenFile) throws(FileError) { try file.write(memory[..<count]) }
 }
 
 /// The format of a line in a segment: the event with its checksum as the last key, `…,"crc":"1a2b3c4d"}`, and a newline.
@@ -136,10 +136,8 @@ enum LineFormat {
                     break
                 }
                 let line = UnsafeMutableRawBufferPointer(rebasing: rest[..<count])
-                if let event = event(in: line) {
-                    lines.ranges.append(start + event.lowerBound..<start + event.upperBound)
-                    // Text of others before it, or an event whose newline is damaged.
-                    if event.lowerBound > 0 { lines.damaged += 1 }
+                if let length = event(in: line) {
+                    lines.ranges.append(start..<start + length)
                 } else if isSettled(UnsafeRawBufferPointer(line)) {
                     lines.settled += 1
                 } else if count > 0 {
@@ -151,38 +149,18 @@ enum LineFormat {
         }
     }
 
-    /// Returns the place of the event in a stored line without its newline, or nil if the line is damaged.
-    ///
-    /// Others may have appended a text without a newline before it. It must have less than 32 braces, because each of them
-    /// takes a checksum.
-    private static func event(in line: UnsafeMutableRawBufferPointer) -> Range<Int>? {
+    /// Returns the length of the event in a stored line without its newline, or nil if the line is damaged.
+    private static func event(in line: UnsafeMutableRawBufferPointer) -> Int? {
         let comma = line.count - suffixLength
         // Longer than two braces, as ``canStore(_:)`` demands.
-        guard comma > 1 else { return nil }
+        guard comma > 1, line[0] == openBrace else { return nil }
         let digits = comma + suffixStart.count
         guard has(suffixStart, line, at: comma), has(suffixEnd, line, at: digits + 8) else { return nil }
         line[comma] = closeBrace
-        // The digits are compared as text. Only lower case is written, so upper case is damage.
-        let expected = line.loadUnaligned(fromByteOffset: digits, as: UInt64.self).bigEndian
         let checksum = hexadecimalDigits(Checksum.of(UnsafeRawBufferPointer(rebasing: line[...comma])))
-        if line[0] == openBrace, checksum == expected { return 0..<comma + 1 }
-        return event(in: line, to: comma, expected)
-    }
-
-    @inline(never)
-    private static func event(
-        in line: UnsafeMutableRawBufferPointer, to comma: Int, _ expected: UInt64
-    ) -> Range<Int>? {
-        var (start, attempts) = (1, 32)
-        while start + 1 < comma, attempts > 0 {
-            if line[start] == openBrace {
-                let event = UnsafeRawBufferPointer(rebasing: line[start...comma])
-                if hexadecimalDigits(Checksum.of(event)) == expected { return start..<comma + 1 }
-                attempts -= 1
-            }
-            start += 1
-        }
-        return nil
+        // The digits are compared as text. Only lower case is written, so upper case is damage.
+        guard line.loadUnaligned(fromByteOffset: digits, as: UInt64.self).bigEndian == checksum else { return nil }
+        return comma + 1
     }
 
     private static func has(

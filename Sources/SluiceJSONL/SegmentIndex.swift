@@ -24,8 +24,7 @@ final class Segment {
     fileprivate(set) var path: String
     /// Whether an earlier process has written it.
     let isEarlier: Bool
-    /// The part of the file that counts: all lines, and lines of others between them. A torn line that could not be cut off
-    /// may follow.
+    /// The part of the file that counts. A torn line that could not be cut off may follow.
     fileprivate(set) var fileBytes: Int
     /// Whether the age limit applies: only if its age can be told from its name.
     var hasPlausibleAge: Bool
@@ -54,11 +53,11 @@ final class Segment {
         eventBytes = 0
     }
 
-    init(closing writer: SegmentWriter, fileBytes: Int) {
+    init(closing writer: SegmentWriter) {
         name = writer.name
         directory = writer.directory.path
         path = writer.path
-        self.fileBytes = fileBytes
+        fileBytes = writer.usage.fileBytes
         isEarlier = false
         created = writer.created.milliseconds
         hasPlausibleAge = true

@@ -134,13 +134,12 @@ struct StoredFiles {
     mutating func note(_ contents: inout SegmentReader.Contents, of segment: Segment) {
         deadLetters.removeRejected(from: &contents, of: segment)
         let lines = contents.lines
-        let known = segment.count ?? 0
-        let damaged = segment.count == nil ? contents.damaged : max(0, known - lines.count)
-        // Events of an earlier process, or copies that others have appended.
-        observer.recovered(max(0, lines.count + damaged - known))
+        let damaged = segment.count.map { max(0, $0 - lines.count) } ?? contents.damaged
+        if segment.count == nil { observer.recovered(lines.count + damaged) }
         observer.dropped(damaged, .corrupt)
         index.setContents(
-            of: segment, count: lines.count, eventBytes: lines.reduce(0) { $0 + $1.bytes.count })
+            of: segment, count: min(lines.count, segment.count ?? .max),
+            eventBytes: lines.reduce(0) { $0 + $1.bytes.count })
     }
 
     /// Replaces the file of a segment by a version without erased lines.

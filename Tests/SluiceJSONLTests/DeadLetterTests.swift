@@ -546,8 +546,7 @@ struct DeadLetterTests {
             buffer.append(try StoredLine(Array(text.utf8)[...], nil))
             let file = try OpenFile("\(directory.path)/line", [.write, .create], in: SystemFileSystem())
             try file.truncate(to: 0)
-            var written = 0
-            try buffer.write(to: file, &written)
+            try buffer.write(to: file)
             return try directory.read("line")
         }
         try directory.write(try line(1) + line(2) + line(1), to: name)

@@ -24,24 +24,20 @@ package final class OpenFile: Sendable {
     }
 
     /// Writes all bytes, in as many calls as necessary.
-    package func write(_ bytes: ArraySlice<UInt8>) throws(FileError) {
-        var written = 0
-        try write(bytes, &written)
+    package func write(_ bytes: UnsafeRawBufferPointer) throws(FileError) {
+        var rest = bytes
+        while !rest.isEmpty {
+            let count = try fileSystem.write(rest, to: descriptor)
+            // A file that takes nothing would be written to endlessly.
+            guard count > 0 else { throw .inputOutput }
+            rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+        }
     }
 
-    /// Writes all bytes, in as many calls as necessary, and adds their number to `written`, even if this throws.
-    package func write(_ bytes: ArraySlice<UInt8>, _ written: inout Int) throws(FileError) {
+    /// Writes all bytes, in as many calls as necessary.
+    package func write(_ bytes: ArraySlice<UInt8>) throws(FileError) {
         // withUnsafeBufferPointer supports typed throws, withUnsafeBytes doesn't.
-        try bytes.withUnsafeBufferPointer { buffer throws(FileError) in
-            var rest = UnsafeRawBufferPointer(buffer)
-            while !rest.isEmpty {
-                let count = try fileSystem.write(rest, to: descriptor)
-                // A file that takes nothing would be written to endlessly.
-                guard count > 0 else { throw .inputOutput }
-                written += count
-                rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
-            }
-        }
+        try bytes.withUnsafeBufferPointer { buffer throws(FileError) in try write(UnsafeRawBufferPointer(buffer)) }
     }
 
     /// Replaces one byte. The file was not opened with ``OpenOptions/append``.
@@ -88,12 +84,6 @@ package final class OpenFile: Sendable {
 
     package func status() throws(FileError) -> FileStatus {
         try fileSystem.status(of: descriptor)
-    }
-
-    /// Whether a path leads to this file.
-    package func isInPlace(_ path: String) throws(FileError) -> Bool {
-        let (held, named) = (try status(), try fileSystem.status(of: path))
-        return named.inode == held.inode && named.device == held.device
     }
 
     /// Locks the file. Call this before another thread gets it.
