@@ -15,7 +15,9 @@ let libraries: [Target] = [
     .target(name: "SluiceMemory", dependencies: ["Sluice"]),
     .target(name: "SluiceJSONL", dependencies: ["Sluice", "CSluiceJSONL", "SluiceLibC"]),
     .target(name: "SluiceStdout", dependencies: ["Sluice", "SluiceLibC"]),
-    .target(name: "SluiceHTTP", dependencies: ["Sluice", "CSluiceCurl", "SluiceLibC"]),
+    .target(name: "SluiceFiles", dependencies: ["Sluice", "SluiceGzip"]),
+    .target(name: "SluiceHTTP", dependencies: ["Sluice", "CSluiceCurl", "SluiceGzip", "SluiceLibC"]),
+    .target(name: "SluiceVendors", dependencies: ["Sluice", "SluiceGzip", "SluiceHTTP"]),
     .target(
         name: "SluiceFoundation",
         dependencies: ["Sluice", "SluiceAutoProperties", "SluiceJSONL", "SluiceHTTP"]),
@@ -29,6 +31,9 @@ let internals: [Target] = [
     .target(name: "SluiceSystem", dependencies: ["SluiceEvents", "SluiceLibC"]),
     .target(name: "SluiceDelivery", dependencies: ["SluiceEvents", "SluiceSystem", "SluiceLibC"]),
     .target(name: "SluicePlanModel", dependencies: ["SluiceEvents"]),
+    .target(
+        name: "SluiceGzip", dependencies: ["SluiceLibC"],
+        linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
     .target(name: "CSluiceJSONL"),
     .target(name: "CSluiceCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
 ]
@@ -52,8 +57,7 @@ func example(_ name: String, _ plugins: String..., building: [Target.PluginUsage
 
 let examples: [Target] = [
     example(
-        "QuickStart", "AutoProperties", "Duration", "Filters", "Identity", "JSONL", "Lifecycle", "PassiveLaunch",
-        "Stdout"),
+        "QuickStart", "AutoProperties", "Duration", "Filters", "Identity", "JSONL", "Lifecycle", "PassiveLaunch"),
     example("AutoPropertiesExample", "AutoProperties", "Memory"),
     example("IdentityExample", "Identity", "Memory"),
     example("DurationTimerExample", "Duration", "Memory", "Testing"),
@@ -67,13 +71,12 @@ let examples: [Target] = [
     example("ErasePersonExample", "Filters", "JSONL", "Testing"),
     example("MemoryStoreExample", "Memory"),
     example("HTTPTransportExample", "HTTP", "Memory"),
+    example("FileTransportExample", "Files", "Memory", "Testing"),
     example("StdoutTransportExample", "Memory", "Stdout"),
     example("FiltersExample", "Filters", "Memory", "Stdout"),
     example("ServerExample", "JSONL", "Lifecycle", "Memory", "Stdout"),
     example("SwapEnvironments", "AutoProperties", "HTTP", "JSONL", "Memory", "Stdout", "Testing"),
-    example(
-        "CustomPlugin", "AutoProperties", "Duration", "Filters", "HTTP", "Identity", "JSONL", "Lifecycle", "Memory",
-        "Stdout", "Testing"),
+    example("CustomPlugin", "Filters", "HTTP", "JSONL", "Memory", "Stdout", "Testing"),
     example("AccessLog", "HTTP", "JSONL", "Memory", "Stdout"),
     example(
         "AppExample", "HTTP", "Identity", "JSONL", "Lifecycle", "Memory", "PassiveLaunch"),
@@ -97,20 +100,29 @@ let tests: [Target] = [
     .executableTarget(
         name: "FaultHost",
         dependencies: [
-            "Sluice", "SluiceFilters", "SluiceHTTP", "SluiceIdentity", "SluiceJSONL", "SluiceMemory", "SluiceStdout",
+            "Sluice", "SluiceFiles", "SluiceFilters", "SluiceHTTP", "SluiceIdentity", "SluiceJSONL", "SluiceMemory",
+            "SluiceStdout",
         ],
         path: "Tests/Faults/Host"),
+    .executableTarget(
+        name: "LakeEvents", dependencies: ["SluiceFiles"], path: "Tests/Lake/Events"),
     .executableTarget(
         name: "Instructions", dependencies: plugins, path: "Tests/Instructions",
         exclude: ["count", "limits.json", "linear"]),
     .executableTarget(name: "PlanHost", dependencies: ["SluicePlan"], path: "Tests/Plan/Host"),
     .executableTarget(
         name: "WireRequests",
-        dependencies: ["Sluice", "SluiceDuration", "SluiceHTTP", "SluiceIdentity", "SluiceTesting"],
+        dependencies: [
+            "Sluice", "SluiceAutoProperties", "SluiceDuration", "SluiceFilters", "SluiceHTTP", "SluiceIdentity",
+            "SluiceJSONL", "SluiceMemory", "SluiceTesting", "SluiceVendors",
+        ],
         path: "Tests/Wire/Requests"),
     .target(
         name: "TestSupport", dependencies: ["Sluice", "SluiceLibC", "SluiceMemory", "SluiceTesting"],
         path: "Tests/TestSupport"),
+    .target(
+        name: "HTTPTestSupport", dependencies: ["SluiceHTTP", "SluiceTesting", "TestSupport"],
+        path: "Tests/HTTPTestSupport"),
     .testTarget(
         name: "SluiceEventsTests",
         dependencies: ["Sluice", "SluiceEvents", "SluiceMemory", "SluiceTesting", "TestSupport"]),
@@ -120,13 +132,30 @@ let tests: [Target] = [
             "Sluice", "SluiceEvents", "SluiceSystem", "SluiceDelivery", "SluiceMemory", "SluiceStdout", "SluiceTesting",
             "TestSupport",
         ]),
+    .testTarget(
+        name: "MainActorTests", dependencies: ["SluiceMemory", "SluiceTesting"],
+        swiftSettings: [.unsafeFlags(["-default-isolation", "MainActor"])]),
+    .testTarget(
+        name: "Swift5Tests", dependencies: ["SluiceMemory", "SluiceTesting"],
+        swiftSettings: [.swiftLanguageMode(.v5)]),
     .testTarget(name: "SluiceTestingTests", dependencies: ["SluiceTesting", "SluiceMemory", "SluiceStdout"]),
     .testTarget(name: "SluiceJSONLTests", dependencies: ["SluiceJSONL", "SluiceTesting", "TestSupport"]),
     .testTarget(
+        name: "SluiceFilesTests",
+        dependencies: ["SluiceFiles", "SluiceGzip", "SluiceJSONL", "SluiceMemory", "SluiceTesting", "TestSupport"]),
+    .testTarget(
         name: "SluiceHTTPTests",
         dependencies: [
-            "SluiceFilters", "SluiceHTTP", "SluiceIdentity", "SluiceJSONL", "SluiceMemory", "SluiceStdout",
-            "SluiceTesting", "TestSupport",
+            "HTTPTestSupport", "SluiceGzip", "SluiceHTTP", "SluiceJSONL", "SluiceMemory", "SluiceStdout",
+            "SluiceTesting",
+            "TestSupport",
+        ]),
+    // Also what holds for the formats of both products.
+    .testTarget(
+        name: "SluiceVendorsTests",
+        dependencies: [
+            "HTTPTestSupport", "SluiceFilters", "SluiceGzip", "SluiceHTTP", "SluiceIdentity", "SluiceMemory",
+            "SluiceTesting", "SluiceVendors", "TestSupport",
         ],
         exclude: ["bodies.py"]),
     .testTarget(name: "SluiceAutoPropertiesTests", dependencies: ["SluiceAutoProperties", "TestSupport"]),
@@ -174,9 +203,10 @@ let package = Package(
 
 for target in package.targets
 where target.type != .plugin && (!target.name.hasPrefix("C") || target.name == "CustomPlugin") {
-    target.swiftSettings = [
-        .enableUpcomingFeature("ExistentialAny"),
-        .enableUpcomingFeature("InternalImportsByDefault"),
-        .enableUpcomingFeature("MemberImportVisibility"),
-    ]
+    target.swiftSettings =
+        (target.swiftSettings ?? []) + [
+            .enableUpcomingFeature("ExistentialAny"),
+            .enableUpcomingFeature("InternalImportsByDefault"),
+            .enableUpcomingFeature("MemberImportVisibility"),
+        ]
 }

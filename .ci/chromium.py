@@ -26,7 +26,7 @@ class Browser:
             pass_fds=[inward, outward], stderr=subprocess.DEVNULL, start_new_session=True)
         os.close(inward)
         os.close(outward)
-        self.buffer, self.number, self.session, self.faults = b"", 0, None, []
+        self.buffer, self.number, self.session, self.target, self.faults = b"", 0, None, None, []
 
     def send(self, method, **parameters):
         self.number += 1
@@ -57,9 +57,12 @@ class Browser:
         return message
 
     def open(self, url):
-        self.session = None
-        target = self.send("Target.createTarget", url="about:blank")["targetId"]
-        self.session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        """Opens a page, and closes the one before, which would report the end of its server."""
+        self.session, before = None, self.target
+        self.target = self.send("Target.createTarget", url="about:blank")["targetId"]
+        if before:
+            self.send("Target.closeTarget", targetId=before)
+        self.session = self.send("Target.attachToTarget", targetId=self.target, flatten=True)["sessionId"]
         for domain in ["Runtime", "Log", "Page"]:
             self.send(f"{domain}.enable")
         self.send("Emulation.setDeviceMetricsOverride", width=1200, height=800, deviceScaleFactor=1, mobile=False)

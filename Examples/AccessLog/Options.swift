@@ -9,8 +9,9 @@ struct Options {
         --store DIR         keep events on disk instead of in memory
         --to URL|stdout     where to deliver them (stdout)
         --format FORMAT     ndjson (the default); gzip, which is compressed ndjson; json, an array; clickhouse:TABLE;
-                            clickhouse18:TABLE for servers older than 22.2; influx1:DATABASE; kinesis:STREAM and
-                            firehose:STREAM, with the keys and the region of the environment variables of AWS
+                            clickhouse18:TABLE for servers older than 22.2; influx1:DATABASE; kinesis:STREAM,
+                            firehose:STREAM, and s3 for the URL of a bucket, with the keys and the region of the
+                            environment variables of AWS
         --deadline SECONDS  how long to keep trying at the end (30)
         """
 
@@ -49,6 +50,7 @@ struct Options {
 
     private static func format(_ text: String) throws -> HTTPFormat {
         let parts = text.split(separator: ":", maxSplits: 1).map(String.init)
+        let environment = ProcessInfo.processInfo.environment
         switch (parts.first, parts.count) {
         case ("ndjson", 1): return .ndjson
         case ("gzip", 1): return .vector
@@ -56,8 +58,11 @@ struct Options {
         case ("clickhouse", 2): return .clickHouse(table: parts[1])
         case ("clickhouse18", 2): return .clickHouseLegacy(table: parts[1])
         case ("influx1", 2): return .influxDBV1(database: parts[1])
+        case ("s3", 1):
+            return .objects(
+                region: environment["AWS_REGION"] ?? "us-east-1", accessKey: environment["AWS_ACCESS_KEY_ID"],
+                secretKey: environment["AWS_SECRET_ACCESS_KEY"])
         case ("kinesis", 2), ("firehose", 2):
-            let environment = ProcessInfo.processInfo.environment
             let make = parts[0] == "kinesis" ? HTTPFormat.kinesis : HTTPFormat.firehose
             return make(
                 parts[1], environment["AWS_REGION"] ?? "us-east-1", environment["AWS_ACCESS_KEY_ID"],

@@ -20,7 +20,7 @@ let package = Package(
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "CBenchmarks", "Tool", "TrackingTool",
+                "CBenchmarks", "LakeTool", "Tool", "TrackingTool",
                 .product(name: "Sluice", package: "Sluice"),
                 .product(name: "SluiceAutoProperties", package: "Sluice"),
                 .product(name: "SluiceIdentity", package: "Sluice"),
@@ -39,6 +39,12 @@ let package = Package(
                 .enableUpcomingFeature("MemberImportVisibility"),
             ]),
         // Programs of their own, which the benchmark starts: it needs the whole cost of a process.
+        .executableTarget(
+            name: "LakeTool",
+            dependencies: [
+                .product(name: "SluiceFiles", package: "Sluice"),
+                .product(name: "SluiceJSONL", package: "Sluice"),
+            ]),
         .executableTarget(name: "Tool"),
         .executableTarget(
             name: "TrackingTool",

@@ -1,4 +1,3 @@
-import Foundation
 import Sluice
 
 /// Holds events back while the host is busy, and marks where they continue.
@@ -6,35 +5,41 @@ import Sluice
 /// A processor with state of its own, which holds, forwards and inserts events. They continue below its line, in the chain
 /// that it stands in.
 final class BurstGate: Processor {
-    let context = PluginContext()
+    /// All that changes, in one struct behind one lock.
+    private struct State {
+        var isClosed = false
+        var waiting: [Event] = []
 
-    // A plugin brings its own lock, here Foundation's.
-    private let lock = NSLock()
-    nonisolated(unsafe) private var isClosed = false
-    nonisolated(unsafe) private var waiting: [Event] = []
+        mutating func takeWaiting() -> [Event] {
+            defer { waiting = [] }
+            return waiting
+        }
+    }
+
+    let context = PluginContext()
+    private let state = Locked(State())
 
     static let capacity = 1_000
 
     func process(_ event: inout Event) -> Disposition {
         let copy = event
-        return lock.withLock {
-            guard isClosed else { return .keep }
-            guard waiting.count < BurstGate.capacity else { return .drop(.burst) }
-            waiting.append(copy)
+        return state.withLock { state in
+            guard state.isClosed else { return .keep }
+            guard state.waiting.count < BurstGate.capacity else { return .drop(.burst) }
+            state.waiting.append(copy)
             return context.hold(copy)
         }
     }
 
     func close() {
-        lock.withLock { isClosed = true }
+        state.withLock { $0.isClosed = true }
     }
 
     /// Call the context without the lock: events come back through this plugin when they are tracked.
     func open() {
-        let events = lock.withLock {
-            isClosed = false
-            defer { waiting = [] }
-            return waiting
+        let events = state.withLock { state in
+            state.isClosed = false
+            return state.takeWaiting()
         }
         guard let first = events.first else { return }
         // The new event gets an id of its own, and passes only the stages below, like the events behind it.
@@ -44,11 +49,7 @@ final class BurstGate: Processor {
 
     /// The user's data must be removed: the held events end here.
     func forget() {
-        let events = lock.withLock {
-            defer { waiting = [] }
-            return waiting
-        }
-        for event in events { context.drop(event, because: .deleted) }
+        for event in state.withLock({ $0.takeWaiting() }) { context.drop(event, because: .deleted) }
     }
 
     func update(for signal: Signal) {

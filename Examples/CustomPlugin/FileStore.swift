@@ -5,29 +5,32 @@ import Sluice
 ///
 /// An accepted event survives the end of the process for any reason, but not a loss of power.
 final class FileStore: Store {
+    private struct State {
+        var file: FileHandle?
+        var waiting: [EventLine] = []
+        var taken: [Batch] = []
+        var settled: [Batch.ID: Set<Int>] = [:]
+        var lastBatch: Batch.ID = 0
+    }
+
     private let url: URL
-    private let lock = NSLock()
-    nonisolated(unsafe) private var file: FileHandle?
-    nonisolated(unsafe) private var waiting: [EventLine] = []
-    nonisolated(unsafe) private var taken: [Batch] = []
-    nonisolated(unsafe) private var settled: [Batch.ID: Set<Int>] = [:]
-    nonisolated(unsafe) private var lastBatch: Batch.ID = 0
+    private let state = Locked(State())
 
     init(at path: String) { url = URL(filePath: path) }
 
     /// Finds the events of an earlier process.
     func open(_ observer: StoreObserver, in environment: PipelineEnvironment) throws(SluiceError) {
-        lock.lock()
-        defer { lock.unlock() }
-        guard file == nil else { throw SluiceError(.invalidPipeline, "this FileStore is in use already") }
-        do {
-            let isNew = !FileManager.default.fileExists(atPath: url.path)
-            waiting = FileStore.lines(in: isNew ? [] : Array(try Data(contentsOf: url)))
-        } catch {
-            throw SluiceError(.storageUnavailable, "the file can't be read: choose another path", cause: error)
+        try state.withLock { state throws(SluiceError) in
+            guard state.file == nil else { throw SluiceError(.invalidPipeline, "this FileStore is in use already") }
+            do {
+                let isNew = !FileManager.default.fileExists(atPath: url.path)
+                state.waiting = FileStore.lines(in: isNew ? [] : Array(try Data(contentsOf: url)))
+            } catch {
+                throw SluiceError(.storageUnavailable, "the file can't be read: choose another path", cause: error)
+            }
+            try rewrite(&state)
+            observer.recovered(state.waiting.count)
         }
-        try rewrite()
-        observer.recovered(waiting.count)
     }
 
     /// The process can end in the middle of a write. So a last line without a newline is torn, and `append` has not returned
@@ -50,14 +53,15 @@ final class FileStore: Store {
     }
 
     /// Replaces the file as a whole. It then has the events that are not settled, in their order.
-    private func rewrite() throws(SluiceError) {
+    private func rewrite(_ state: inout State) throws(SluiceError) {
         do {
-            let open = taken.flatMap { batch in
-                batch.events.indices.filter { settled[batch.id]?.contains($0) != true }.map { batch.events[$0] }
+            let open = state.taken.flatMap { batch in
+                let settled = state.settled[batch.id] ?? []
+                return batch.events.indices.filter { !settled.contains($0) }.map { batch.events[$0] }
             }
-            try FileStore.data(of: open + waiting).write(to: url, options: .atomic)
-            file = nil  // The former file is no longer at this path.
-            file = try FileHandle(forWritingTo: url)
+            try FileStore.data(of: open + state.waiting).write(to: url, options: .atomic)
+            state.file = nil  // The former file is no longer at this path.
+            state.file = try FileHandle(forWritingTo: url)
         } catch {
             throw SluiceError(
                 .storageUnavailable, "the file can't be written: check the path and the disk", cause: error)
@@ -65,61 +69,65 @@ final class FileStore: Store {
     }
 
     func append(_ line: EventLine) throws(SluiceError) {
-        lock.lock()
-        defer { lock.unlock() }
-        guard let file else { throw SluiceError(.shutDown, "the store is closed") }
-        do {
-            let end = try file.seekToEnd()
+        try state.withLock { state throws(SluiceError) in
+            guard let file = state.file else { throw SluiceError(.shutDown, "the store is closed") }
             do {
-                try file.write(contentsOf: FileStore.data(of: [line]))
+                try FileStore.write(FileStore.data(of: [line]), to: file)
             } catch {
-                // Otherwise the next event would continue this line.
-                try file.truncate(atOffset: end)
-                throw error
+                throw SluiceError(.inputOutput, "the event can't be written: check the disk", cause: error)
             }
-        } catch {
-            throw SluiceError(.inputOutput, "the event can't be written: check the disk", cause: error)
+            state.waiting.append(line)
         }
-        waiting.append(line)
+    }
+
+    private static func write(_ data: Data, to file: FileHandle) throws {
+        let end = try file.seekToEnd()
+        do {
+            try file.write(contentsOf: data)
+        } catch {
+            // Otherwise the next event would continue this line.
+            try file.truncate(atOffset: end)
+            throw error
+        }
     }
 
     func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
-        lock.withLock {
-            guard let highest = waiting.map(\.priority).max() else { return nil }
+        state.withLock { state in
+            guard let highest = state.waiting.map(\.priority).max() else { return nil }
             // By place, because two events can be equal.
-            let places = waiting.indices.filter { waiting[$0].priority == highest }.prefix(size.events)
-            let events = places.map { waiting[$0] }
-            for place in places.reversed() { waiting.remove(at: place) }
-            lastBatch += 1
-            taken.append(Batch(id: lastBatch, events: events))
-            return taken.last
+            let places = state.waiting.indices.filter { state.waiting[$0].priority == highest }.prefix(size.events)
+            let events = places.map { state.waiting[$0] }
+            for place in places.reversed() { state.waiting.remove(at: place) }
+            state.lastBatch += 1
+            state.taken.append(Batch(id: state.lastBatch, events: events))
+            return state.taken.last
         }
     }
 
     /// A later process must not find these events. They still count until the batch is settled.
     func settle(_ places: [Int], of batch: Batch.ID) {
-        lock.lock()
-        defer { lock.unlock() }
-        settled[batch, default: []].formUnion(places)
-        do {
-            if file != nil { try rewrite() }
-        } catch {
-            // A later process may find the events.
+        state.withLock { state in
+            state.settled[batch, default: []].formUnion(places)
+            do throws(SluiceError) {
+                if state.file != nil { try rewrite(&state) }
+            } catch {
+                // A later process may find the events.
+            }
         }
     }
 
     func settle(_ batch: Batch.ID) throws(SluiceError) {
-        lock.lock()
-        defer { lock.unlock() }
-        taken.removeAll { $0.id == batch }
-        settled[batch] = nil
-        if file != nil { try rewrite() }
+        try state.withLock { state throws(SluiceError) in
+            state.taken.removeAll { $0.id == batch }
+            state.settled[batch] = nil
+            if state.file != nil { try rewrite(&state) }
+        }
     }
 
     var backlog: Backlog {
-        let all = lock.withLock { taken.flatMap(\.events) + waiting }
+        let all = state.withLock { $0.taken.flatMap(\.events) + $0.waiting }
         return Backlog(events: all.count, bytes: all.reduce(0) { $0 + $1.bytes.count })
     }
 
-    func close() { lock.withLock { file = nil } }
+    func close() { state.withLock { $0.file = nil } }
 }

@@ -23,10 +23,13 @@ let package = Package(
                 .product(name: "SluiceJSONL", package: "Sluice"),
                 .product(name: "SluiceMemory", package: "Sluice"),
                 .product(name: "SluicePlan", package: "Sluice"),
+                .product(name: "SluiceVendors", package: "Sluice"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "FlyingSocks", package: "FlyingFox"),
             ],
-            resources: [.embedInCode("Resources/page.html")]),
+            resources: [
+                "page.html", "style.css", "base.js", "rows.js", "events.js", "delivery.js", "counts.js", "live.js",
+            ].map { .embedInCode("Resources/\($0)") }),
         .executableTarget(
             name: "InspectorHost",
             dependencies: [
@@ -40,7 +43,10 @@ let package = Package(
             dependencies: [
                 "Inspector", "StoreFiles",
                 .product(name: "Sluice", package: "Sluice"),
+                .product(name: "SluiceHTTP", package: "Sluice"),
                 .product(name: "SluiceJSONL", package: "Sluice"),
+                .product(name: "SluiceMemory", package: "Sluice"),
+                .product(name: "SluiceVendors", package: "Sluice"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
     ]

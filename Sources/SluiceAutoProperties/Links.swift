@@ -119,7 +119,7 @@ public final class Links: Processor {
     /// `$latest_utm_source`.
     ///
     /// ```swift
-    /// if links.campaigns["$first_utm_source"] == "newsletter" { log("a reader of the newsletter") }
+    /// if links.campaigns["$first_utm_source"] == "newsletter" { print("a reader of the newsletter") }
     /// ```
     public var campaigns: Properties { kept.read(\.properties) }
 

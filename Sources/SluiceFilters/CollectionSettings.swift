@@ -50,7 +50,7 @@ public final class CollectionSettings: Processor {
     ///
     /// ```swift
     /// let settings = CollectionSettings(persistedIn: .file(stateDirectory))
-    /// if !settings.isEnabled { log("This installation sends no events.") }
+    /// if !settings.isEnabled { print("This installation sends no events.") }
     /// ```
     public var isEnabled: Bool { settings.value.isEnabled }
 

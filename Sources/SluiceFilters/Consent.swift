@@ -29,7 +29,7 @@ public import Sluice
 ///
 /// The answer itself and the setting of ``CollectionSettings`` are always kept.
 ///
-/// A route whose `Consent` is granted after a login gets the `$SignUp` of an `Identity` that it has missed, once, also
+/// A route whose `Consent` is granted after a login gets the `$SignUp` of an `Identity` that it has missed, once, even
 /// if the grant comes in a later launch. No other route gets it a second time. The event has passed all stages above
 /// this one, so it is redacted, sampled and so on like any other:
 ///
@@ -153,16 +153,16 @@ public final class Consent: Processor {
         self.maximumBytes = maximumBytes
         answer = PersistedState(
             "consent", in: persistence, initial: Answer(.pending), ifDamaged: Answer(.lost), report: context.report)
-        states = StateGate(
-            closedBecause: { [answer] in
-                let known = answer.value
-                let disposition = known.kind == .granted ? .keep : Consent.disposition(known, whilePending)
-                return disposition == .keep ? nil : disposition?.dropReason ?? .consentPending
-            },
-            owesRemoval: { [answer] in answer.value.owesRemoval }, owesJoin: { [answer] in answer.value.owesJoin })
+        states = StateGate { [answer] in
+            let known = answer.value
+            let disposition = known.kind == .granted ? .keep : Consent.disposition(known, whilePending)
+            if disposition == .keep { return known.owesJoin ? .openLate : .open }
+            return .closed(disposition?.dropReason ?? .consentPending, owesRemoval: known.owesRemoval)
+        }
     }
 
-    /// The user's answer. It is `pending` while it can't be read.
+    /// The user's answer. It is `pending` while it can't be read, and after a launch whose ``grant()`` or ``deny()`` threw: the
+    /// answer could not be kept, so ask once more.
     ///
     /// ```swift
     /// if consent.status == .pending { askForConsent() }
@@ -183,7 +183,7 @@ public final class Consent: Processor {
     /// do {
     ///     try consent.grant()
     /// } catch {
-    ///     log("The answer wasn't saved: \(error)")  // Ask the user later.
+    ///     print("The answer wasn't saved: \(error)")  // Ask the user later.
     /// }
     /// ```
     ///
@@ -253,7 +253,11 @@ public final class Consent: Processor {
     /// stored state of the chain's plugins is removed.
     ///
     /// ```swift
-    /// try consent.deny()
+    /// do {
+    ///     try consent.deny()
+    /// } catch {
+    ///     print("The answer wasn't saved: \(error)")  // It holds until the process ends.
+    /// }
     /// ```
     ///
     /// - Throws: The error of the place where the answer or a state is kept. The denial then lasts until the process
@@ -284,14 +288,19 @@ public final class Consent: Processor {
         answer.note { $0.owesJoin = false }
         let missed = waiting.withLock { $0.missed.removeValue(forKey: "$SignUp") }
         var isRefused = false
-        let isDone = states.join(except: released.contains) { event, isOwn in
-            // In the own chain, the processors above add their properties of this moment.
-            if isOwn { return context.track(event.name) { $0 = event } }
-            if let missed, missed.id == event.id { return insert(missed) }
-            let disposition = context.join(event)
-            isRefused = disposition?.dropReason.map { !Consent.passingReasons.contains($0) } ?? false
-            return disposition == .keep
+        func repeats(_ states: [any KeptState], _ deliver: (Event) -> Bool) -> Bool {
+            states.allSatisfy { ($0 as? any EventRepeating)?.repeats(except: released.contains, deliver) ?? true }
         }
+        let (own, above) = states.reachable
+        // In the own chain, the processors above add their properties of this moment.
+        let isDone =
+            repeats(own) { event in context.track(event.name) { $0 = event } }
+            && repeats(above) { event in
+                if let missed, missed.id == event.id { return insert(missed) }
+                let disposition = context.join(event)
+                isRefused = disposition?.dropReason.map { !Consent.passingReasons.contains($0) } ?? false
+                return disposition == .keep
+            }
         answer.update { if $0.kind == .granted { $0.owesJoin = !isDone && !isRefused } }
     }
 

@@ -7,7 +7,7 @@ extension DropReason {
     public static let consentPending = DropReason(rawValue: "consentPending")
     /// The host has disabled collection: `CollectionSettings`.
     public static let collectionDisabled = DropReason(rawValue: "collectionDisabled")
-    /// Its name had more events than `RateLimit` allows.
+    /// Its name, its user or another key had more events than `RateLimit` allows.
     public static let rateLimited = DropReason(rawValue: "rateLimited")
     /// An equal event was tracked shortly before: `Deduplication`.
     public static let duplicate = DropReason(rawValue: "duplicate")

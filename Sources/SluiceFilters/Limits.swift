@@ -4,7 +4,7 @@ public import Sluice
 ///
 /// ```swift
 /// let pipeline = try Pipeline {
-///     Limits(.sensors) { event, reason in log("refused: \(event.name), \(reason.rawValue)") }
+///     Limits(.sensors) { event, reason in print("refused: \(event.name), \(reason.rawValue)") }
 ///     …
 /// }
 /// ```
@@ -183,7 +183,7 @@ public struct Limits: Processor {
         guard isChanged else { return nil }
         for sanitization in Set(kept.lazy.flatMap(\.sanitizations)) { event.report(sanitization) }
         let fitted = event.properties.replacingAll(by: kept.map { ($0.property.name, $0.property.value) })
-        // Also if names are equal after cutting.
+        // Even if names are equal after cutting.
         if fitted.count < event.properties.count { event.report(.droppedProperty) }
         event.properties = fitted
         return nil

@@ -13,21 +13,23 @@ extension HTTPRequest {
     /// ```
     ///
     /// It sets the headers `X-Amz-Date`, `X-Amz-Security-Token` and `Authorization`. The time is ``sendTime``. Signed are the
-    /// host, the content type and all headers that begin with `X-Amz-`. S3 has other rules for paths and isn't supported.
+    /// host, the content type and all headers that begin with `X-Amz-`. For `s3`, it also sets `X-Amz-Content-SHA256`.
     ///
     /// - Parameters:
     ///   - accessKey: The id of the access key.
     ///   - secretKey: The secret access key.
     ///   - sessionToken: The token of temporary credentials.
     ///   - region: The region, such as `us-east-1`.
-    ///   - service: The name of the service in a signature, such as `kinesis` or `firehose`.
+    ///   - service: The name of the service in a signature, such as `kinesis`, `firehose` or `s3`.
     public mutating func signForAWS(
         accessKey: String, secretKey: String, sessionToken: String? = nil, region: String, service: String
     ) {
         let time = String(sendTime.description.prefix(19).filter { $0 != "-" && $0 != ":" }) + "Z"
         setHeader("X-Amz-Date", time)
         if let sessionToken { setHeader("X-Amz-Security-Token", sessionToken) }
-        let target = awsTarget
+        let digest = sha256(body).hexadecimal
+        if service == "s3" { setHeader("X-Amz-Content-SHA256", digest) }
+        let target = awsTarget(of: service)
         var signed = [("host", target.host)]
         signed += headers.map { ($0.name.lowercased(), $0.value) }.filter {
             $0.0 == "content-type" || $0.0.hasPrefix("x-amz-")
@@ -35,7 +37,7 @@ extension HTTPRequest {
         signed.sort { $0.0 < $1.0 }
         let names = signed.map(\.0).joined(separator: ";")
         let lines = [method, target.path, target.query] + signed.map { "\($0):\($1)" } + ["", names]
-        let request = (lines + [sha256(body).hexadecimal]).joined(separator: "\n")
+        let request = (lines + [digest]).joined(separator: "\n")
         let scope = "\(time.prefix(8))/\(region)/\(service)/aws4_request"
         let text = "AWS4-HMAC-SHA256\n\(time)\n\(scope)\n\(sha256(Array(request.utf8)).hexadecimal)"
         let key = scope.split(separator: "/").reduce(Array("AWS4\(secretKey)".utf8)) {
@@ -48,7 +50,7 @@ extension HTTPRequest {
     }
 
     /// The header `Host`, and the path and the query in the form that is signed.
-    private var awsTarget: (host: String, path: String, query: String) {
+    private func awsTarget(of service: String) -> (host: String, path: String, query: String) {
         let isSecure = url.lowercased().hasPrefix("https:")
         let parts = url.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let segments = parts[0].split(separator: "/", omittingEmptySubsequences: false).dropFirst(2)
@@ -56,7 +58,8 @@ extension HTTPRequest {
         let port = isSecure ? ":443" : ":80"
         if host.hasSuffix(port) { host.removeLast(port.count) }
         // Encoded once more, as all services but S3 expect it.
-        let path = segments.dropFirst().map { "/" + String($0).percentEncoded }.joined()
+        let path = segments.dropFirst().map { "/" + (service == "s3" ? String($0) : String($0).percentEncoded) }
+            .joined()
         let pairs = (parts.count > 1 ? parts[1] : "").split(separator: "&").map {
             $0.utf8.contains(UInt8(ascii: "=")) ? String($0) : $0 + "="
         }

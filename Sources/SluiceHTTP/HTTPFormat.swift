@@ -3,10 +3,10 @@ public import Sluice
 /// The wire format of a backend, for ``HTTPTransport``.
 ///
 /// ```swift
-/// let transport = HTTPTransport(to: "https://api.segment.io", format: .segment(writeKey: "…"))
+/// let transport = HTTPTransport(to: "https://search.example:9200", format: .elasticsearch(index: "events"))
 /// ```
 ///
-/// Pass the backend's base URL or the URL of its endpoint. The format adds its path if it is missing. Every format
+/// The product `SluiceVendors` adds the formats of analytics services. Pass the backend's base URL or the URL of its endpoint. The format adds its path if it is missing. Every format
 /// sends the event's id, which the backend or your query can use to drop duplicates. Keys are never printed, not even
 /// by `dump`.
 public struct HTTPFormat: Sendable {
@@ -224,6 +224,42 @@ extension HTTPFormat {
         HTTPFormat(
             AWSStreamFormat(
                 isFirehose: true, stream: stream, region: region, accessKey: accessKey, secretKey: secretKey))
+    }
+
+    /// Compressed files of JSON lines in a bucket of Amazon S3, or of a store that speaks its protocol, such as MinIO. The URL is
+    /// the bucket's, with a folder if you like.
+    ///
+    /// ```swift
+    /// let pipeline = try Pipeline(delivery: .files) {
+    ///     JSONLStore(at: queueDirectory, capacity: 100 << 20)
+    ///     HTTPTransport(
+    ///         to: "https://shop.s3.eu-central-1.amazonaws.com/events",
+    ///         format: .objects(region: "eu-central-1", accessKey: token(), secretKey: secret))
+    /// }
+    /// ```
+    ///
+    /// The objects are those of a `FileTransport`: `date=2026-11-27/<id>-<hash>-<count>.ndjson.gz`, by the dates of the events. A
+    /// batch with several dates is as many requests. A batch that is sent once more has the same names, and its events count as
+    /// duplicates. Without zlib, the objects aren't compressed and end with `.ndjson`.
+    ///
+    /// - Parameters:
+    ///   - region: The region, which is signed. Most other stores take `us-east-1`.
+    ///   - accessKey: The id of the access key. For temporary keys leave out both keys, and call
+    ///     ``HTTPRequest/signForAWS(accessKey:secretKey:sessionToken:region:service:)`` in the transport's `sign`, with the
+    ///     service `s3`.
+    ///   - secretKey: The secret access key.
+    ///   - partition: A folder for each date or for each hour, in UTC.
+    ///   - replaces: Whether a repeated object replaces the one with its name, which has the same events. Use this for a store
+    ///     that doesn't know `If-None-Match`.
+    /// - Returns: The format.
+    public static func objects(
+        region: String, accessKey: String? = nil, secretKey: String? = nil, partition: EventPartition = .day,
+        replaces: Bool = false
+    ) -> HTTPFormat {
+        HTTPFormat(
+            ObjectFormat(
+                region: region, accessKey: accessKey, secretKey: secretKey, replaces: replaces,
+                calendar: EventCalendar(partition) { _ in .zero }))
     }
 
     /// Events for Splunk's HTTP Event Collector.

@@ -38,7 +38,7 @@ public struct HTTPRequest: Sendable {
     /// more, and can get a new token.
     public var wasUnauthorized = false
     /// Whether the transport may compress the body, for a format with one endpoint that doesn't accept gzip.
-    var isCompressible = true
+    package var isCompressible = true
 
     /// Creates a request. Every parameter sets the property of the same name.
     public init(
@@ -86,7 +86,7 @@ public struct HTTPRequest: Sendable {
     /// ```
     public mutating func appendPath(_ segments: String...) { appendPath(segments) }
 
-    private mutating func appendPath(_ segments: [String]) {
+    mutating func appendPath(_ segments: [String]) {
         let segments = segments.map { "/" + $0.percentEncoded }
         let path = self.path
         // The longest beginning of the segments at which the path ends.
@@ -143,16 +143,20 @@ extension HTTPRequest {
     }
 
     /// Appends a slash to the path if it doesn't end with one, for a backend that redirects otherwise.
-    mutating func closePath() { path += "/" }
+    package mutating func closePath() { path += "/" }
 
     /// Whether the path ends with these segments.
-    func hasPath(endingWith segments: String) -> Bool { path.hasSuffix("/" + segments) }
+    package func hasPath(endingWith segments: String) -> Bool { path.hasSuffix("/" + segments) }
 
     /// Appends segments, instead of the end of the path if it is one of `others`: the paths of the backend's other
     /// endpoints, the longest first.
-    mutating func appendPath(_ segments: String..., replacing others: [String]) {
-        if hasPath(endingWith: segments.map(\.percentEncoded).joined(separator: "/")) { return }
-        if let other = others.first(where: { hasPath(endingWith: $0) }) { path.removeLast(other.count + 1) }
+    package mutating func appendPath(_ segments: String..., replacing others: [String]) {
+        // Read once: finding it in the URL takes thousands of instructions.
+        let path = self.path
+        if path.hasSuffix("/" + segments.map(\.percentEncoded).joined(separator: "/")) { return }
+        if let other = others.first(where: { path.hasSuffix("/" + $0) }) {
+            self.path = String(path.dropLast(other.count + 1))
+        }
         appendPath(segments)
     }
 

@@ -1,4 +1,5 @@
 public import Sluice
+import SluiceGzip
 
 extension HTTPTransport {
     /// Options of an ``HTTPTransport`` that you rarely need.

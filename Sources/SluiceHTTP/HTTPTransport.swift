@@ -1,4 +1,5 @@
 public import Sluice
+import SluiceGzip
 
 /// Posts batches of events to an HTTP backend.
 ///

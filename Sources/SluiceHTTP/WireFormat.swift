@@ -143,7 +143,7 @@ extension WireFormat {
 /// Implement only the requirements that you change. All others use ``base``:
 ///
 /// ```swift
-/// /// Segment's format, without the property `email`, and with a header for a gateway.
+/// /// The format for OpenTelemetry, without the property `email`, and with a header for a gateway.
 /// struct GatewayFormat: FormatWrapper {
 ///     let base: HTTPFormat
 ///
@@ -158,7 +158,7 @@ extension WireFormat {
 ///     }
 /// }
 ///
-/// let format = HTTPFormat(GatewayFormat(base: .segment(writeKey: secret)))
+/// let format = HTTPFormat(GatewayFormat(base: .otlp(service: "shop")))
 /// ```
 ///
 /// Keep the number and the order of the events, because the verdicts are in that order.

@@ -12,7 +12,7 @@ extension Identity {
     /// | login | tracks |
     /// |---|---|
     /// | the first one under an anonymous id | `$SignUp`, with the properties as `$set`: see ``Identity`` for the times at which it is repeated |
-    /// | in place of another user, without a logout | `$SignUp` with `$switches_user`, and `$ProfileSet` if there are properties |
+    /// | in place of another user, without a logout | `$SignUp` with `$switches_user`, and the properties as `$set` |
     /// | any other, with properties | `$ProfileSet` |
     ///
     /// - Parameters:
@@ -39,8 +39,14 @@ extension Identity {
             if signUp == nil, let user, !user.hasBytes(of: id) { switched = ids.anonymousID }
         }
         signUps.track(signUp)
-        if let switched { track("$SignUp", ["$original_id": .string(switched), "$switches_user": true]) }
-        if signUp == nil, !properties.isEmpty { track("$ProfileSet", ["$set": .object(properties)]) }
+        guard signUp == nil else { return }
+        let traits: Properties = properties.isEmpty ? [:] : ["$set": .object(properties)]
+        if let switched {
+            // One event, as at the first login: the vendors' SDKs send one record for each.
+            track("$SignUp", ["$original_id": .string(switched), "$switches_user": true] + traits)
+        } else if !traits.isEmpty {
+            track("$ProfileSet", traits)
+        }
     }
 
     /// Forgets the login id, the bound ids and the groups; the anonymous id stays.

@@ -72,7 +72,7 @@ final class SignUps: Sendable {
 
 // MARK: Consent and erasure
 
-extension SignUps: KeptState {
+extension SignUps: EventRepeating {
     func keep() {
         ids.keep()
         // If it was tracked in a route without the user's consent for the pipeline.
@@ -82,7 +82,7 @@ extension SignUps: KeptState {
     func remove(forgetting: Bool) throws(SluiceError) -> Int { try ids.remove(forgetting: forgetting) }
 
     /// The join is one of the present user: another one has not agreed to it.
-    func join(_ isHeld: (EventID) -> Bool, _ deliver: (Event) -> Bool) -> Bool {
+    func repeats(except isHeld: (EventID) -> Bool, _ deliver: (Event) -> Bool) -> Bool {
         guard let ids = ids.memory.withLock(\.ids), let signUp = ids.signUp else { return true }
         if !isHeld(signUp.id) {
             guard signUp.loginID.hasBytes(of: ids.loginID) else { return true }

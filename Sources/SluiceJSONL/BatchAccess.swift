@@ -18,58 +18,45 @@ struct BatchAccess: Sendable {
 
     func next(_ size: BatchSize) throws(SluiceError) -> Batch? {
         var draft = BatchDraft(size)
+        var hasMarks = false
         var (step, mustErase) = try access.perform { state throws(SluiceError) in
-            (try state.begin(&draft), !state.stored.directories.lateErasures.isEmpty)
+            (
+                try state.batches.begin(&draft, &state.appenders, &state.stored),
+                !state.stored.directories.lateErasures.isEmpty
+            )
         }
         if mustErase, erasures.eraseLate(), case .done(nil) = step {
-            step = try access.perform { state throws(SluiceError) in try state.begin(&draft) }
+            step = try access.perform { state throws(SluiceError) in
+                try state.batches.begin(&draft, &state.appenders, &state.stored)
+            }
         }
         while true {
             switch step {
-            case .done(let batch): return batch
-            case .read(let segment, let unreadLetters):
+            case .done(let batch):
+                if hasMarks { deadLetters.writeMarks() }
+                return batch
+            case .read(let segment, let file, let unreadLetters):
                 deadLetters.read(unreadLetters)
                 // Without the lock: callers of append must not wait for a file to be read.
                 let result = Result { () throws(SegmentReader.Failure) in
-                    try access.reader.read(segment.path, limit: segment.fileBytes, segment.lane)
+                    try access.reader.read(segment.path, from: file, limit: segment.fileBytes, segment.name)
                 }
-                step = try access.perform { state throws(SluiceError) in try state.add(segment, result, to: &draft) }
+                step = try access.perform { state throws(SluiceError) in
+                    defer { hasMarks = !state.stored.marks.isEmpty }
+                    return try state.batches.add(segment, result, to: &draft, &state.appenders, &state.stored)
+                }
             }
         }
     }
-
-    // MARK: Parts
 
     /// Marks settled events in their files.
     func settle(_ places: [Int], of batch: Batch.ID) {
         do throws(SluiceError) {
-            // An erasure replaces files, and would lose a mark that is made after it has read one.
-            try deadLetters.turn.take { () throws(SluiceError) in
-                let marks = try access.perform { $0.batches.settle(places, of: batch) }
-                guard !marks.isEmpty else { return }
-                var failure: FileError?
-                for (segment, places) in marks {
-                    do throws(FileError) {
-                        // Without the lock: callers of append must not wait for the drive.
-                        try mark(places, in: segment.path)
-                    } catch {
-                        if error != .noSuchFile { failure = error }
-                    }
-                }
-                let isDue = access.use { [failure] in $0.marked(marks.map(\.segment), failure) }
-                if isDue { synchronizer.follow(.afterInterval) }
-            }
+            try access.perform { $0.batches.settle(places, of: batch, in: &$0.stored) }
         } catch {
-            // The store is closed, or a host's closure of an erasure has called this. A later process returns the events.
+            // The store is closed. A later process returns the events.
         }
-    }
-
-    private func mark(_ places: [Int], in path: String) throws(FileError) {
-        let file = try OpenFile(path, .write, in: access.files)
-        // Others may have cut the file. A write behind its end would lengthen it.
-        let size = try file.status().size
-        for place in places where place < size { try file.write(LineFormat.settledMark, at: place) }
-        if access.configuration.isFull { try file.synchronize() }
+        deadLetters.writeMarks()
     }
 
     // MARK: Settling
@@ -85,29 +72,64 @@ struct BatchAccess: Sendable {
             deadLetters.finish()
             pending = access.use { state in
                 state.stored.removeUnremoved()
-                return segments.filter(state.stored.deadLetters.isPending)
+                return segments.map(\.segment).filter(state.stored.deadLetters.isPending)
             }
         }
         if let failure = remove(segments, except: pending) { throw failure }
     }
 
-    /// Removes the files of retired segments.
+    /// Removes the files of retired segments, or makes them spare files.
     ///
     /// - Parameters:
     ///   - segments: retired segments.
     ///   - pending: the ones whose dead letters are not written yet. Their files stay.
     /// - Returns: why one of them is still there.
-    private func remove(_ segments: [Segment], except pending: [Segment]) -> SluiceError? {
+    private func remove(_ segments: [Batches.SettledSegment], except pending: [Segment]) -> SluiceError? {
         // Without the lock: it takes a while to free a file's blocks.
-        let removals = segments.map { segment in
+        let removals = segments.map { segment, file in
             let mustStay = pending.contains { $0 === segment }
-            return mustStay ? nil : Result { () throws(FileError) in try access.files.removeFile(segment.path) }
+            return mustStay ? nil : Result { () throws(FileError) in try remove(segment, file) }
         }
-        return access.use { state in
-            defer { state.settled() }
-            return zip(segments, removals).reduce(nil as SluiceError?) { failure, removal in
-                state.stored.settled(removal.0, removal.1) ?? failure
+        let (failure, due) = access.use { state in
+            var failure: SluiceError?
+            for ((segment, file), removal) in zip(segments, removals) {
+                if file != nil { state.stored.directories.spares.release() }
+                failure = state.stored.settled(segment, removal) ?? failure
             }
+            state.settled()
+            return (failure, state.stored.directories.spares.schedule())
+        }
+        if let due { removeUnusedSpares(at: due) }
+        return failure
+    }
+
+    /// Removes the file of a segment. Returns it if it can be reused.
+    private func remove(_ segment: Segment, _ file: OpenFile?) throws(FileError) -> SpareFiles.Spare? {
+        if let file {
+            do throws(FileError) {
+                let largest = access.configuration.segmentBytes.upperBound
+                return try SpareFiles.Spare.make(of: file, at: segment.path, largest: largest, in: access.files)
+            } catch {
+                // It has its name, and is removed like any other one.
+            }
+        }
+        try access.files.removeFile(segment.path)
+        return nil
+    }
+
+    private func removeUnusedSpares(at due: Duration) {
+        let environment = access.environment
+        Task.onOwnThread(hasThreads: environment.hasThreads) {
+            do {
+                try await environment.time.sleep(until: due)
+            } catch {
+                // Only a cancelled task is woken early, and this one is never cancelled.
+            }
+            let next = access.use { state in
+                state.stored.directories.spares.removeUnused(at: environment.time.continuousTime(), in: access.files)
+                return state.stored.directories.spares.schedule()
+            }
+            if let next { removeUnusedSpares(at: next) }
         }
     }
 }

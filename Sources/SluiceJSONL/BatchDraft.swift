@@ -4,7 +4,6 @@ internal import Sluice
 struct BatchPart {
     let segment: Segment
     private let contents: SegmentReader.Contents
-    private var rejected: Set<Int> = []
     /// Where the next rejected event probably is: they come in order.
     private var next = 0
 
@@ -16,9 +15,7 @@ struct BatchPart {
     var events: [EventLine] { contents.lines }
 
     /// Whether an event is neither settled nor rejected.
-    private func isOpen(_ index: Int) -> Bool {
-        !rejected.contains(index) && !segment.gone.contains(contents.ranges[index].lowerBound)
-    }
+    private func isOpen(_ index: Int) -> Bool { !segment.gone.contains(contents.ranges[index].lowerBound) }
 
     /// Settles an event.
     ///
@@ -29,15 +26,18 @@ struct BatchPart {
         return LineFormat.mark(of: contents.ranges[index])
     }
 
-    /// Marks an event as rejected.
+    /// Rejects an event.
     ///
-    /// - Returns: the id of its dead letter. Nil if there is no such event, or each one is settled or rejected already.
-    mutating func reject(_ event: EventLine) -> DeadLetter.ID? {
+    /// - Returns: the id of its dead letter, and the place to mark. Nil if there is no such event, or each one is settled or
+    ///   rejected already.
+    mutating func reject(_ event: EventLine) -> (id: DeadLetter.ID, mark: Int)? {
         let order = [next..<events.count, 0..<next].joined()
-        guard let index = order.first(where: { events[$0] == event && isOpen($0) }) else { return nil }
-        rejected.insert(index)
-        next = index + 1
-        return DeadLetter.ID(event.bytes, at: contents.ranges[index].lowerBound, in: segment.name)
+        for index in order where events[index] == event {
+            guard let mark = settle(index) else { continue }
+            next = index + 1
+            return (DeadLetter.ID(event.bytes, at: contents.ranges[index].lowerBound, in: segment.name), mark)
+        }
+        return nil
     }
 }
 
@@ -56,9 +56,9 @@ struct BatchDraft {
         limit = size
     }
 
-    /// Makes sure that joined segments don't need more memory than one of this size.
-    mutating func limit(to size: BatchSize) {
-        limit = BatchSize(events: min(limit.events, size.events), bytes: min(limit.bytes, size.bytes))
+    /// Makes sure that joined segments leave the store something to evict.
+    mutating func limit(bytes: Int) {
+        limit.bytes = min(limit.bytes, bytes)
     }
 
     var isFull: Bool { !hasRoom(for: 1, 1) }

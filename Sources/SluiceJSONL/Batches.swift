@@ -5,9 +5,11 @@ struct Batches {
     /// The next thing to do for a batch.
     enum Step {
         /// Read a segment, and before it these files of dead letters: some of its events may be in them.
-        case read(Segment, StoredFiles.LetterFiles)
+        case read(Segment, OpenFile?, StoredFiles.LetterFiles)
         case done(Batch?)
     }
+
+    typealias SettledSegment = (segment: Segment, file: OpenFile?)
 
     private static let readAttempts = 3
     private static let unreadableInterval = Duration.seconds(60)
@@ -23,7 +25,7 @@ struct Batches {
         _ draft: inout BatchDraft, _ appenders: inout Appenders, _ stored: inout StoredFiles
     ) throws(SluiceError) -> Step {
         appenders.setTarget(draft.size)
-        draft.limit(to: appenders.segmentSize)
+        draft.limit(bytes: stored.configuration.batchBytes)
         appenders.closeOldDeadLetters(&stored)
         _ = stored.oldestWaiting(.rejected)
         stored.expireUnreadable()
@@ -91,7 +93,7 @@ struct Batches {
 
     private func read(_ segment: Segment, _ stored: inout StoredFiles) -> Step {
         stored.index.handOut(segment)
-        return .read(segment, stored.unreadLetters)
+        return .read(segment, segment.file, stored.unreadLetters)
     }
 
     /// Looks for events elsewhere. Call it when nothing waits.
@@ -101,8 +103,6 @@ struct Batches {
         repeat {
             while let claim = stored.directories.claimAnother(room: room(appenders, stored)) {
                 stored.take([claim])
-                stored.index.markImplausibleAges(
-                    at: stored.directories.clock.now, maximumAge: stored.configuration.maximumAge)
                 appenders.evict(downTo: stored.configuration.capacity, for: .critical, &stored)
                 if stored.index.events.unreadBytes > 0 { return true }
             }
@@ -207,18 +207,15 @@ struct Batches {
     // MARK: Settling
 
     /// Settles events of a batch by their indices.
-    ///
-    /// - Returns: the places to mark in the files of segments.
-    func settle(_ places: [Int], of batch: Batch.ID) -> [(segment: Segment, marks: [Int])] {
+    func settle(_ places: [Int], of batch: Batch.ID, in stored: inout StoredFiles) {
         var rest = places.sorted().drop { $0 < 0 }
         var start = 0
-        return (handedOut[batch] ?? []).compactMap { part in
+        for part in handedOut[batch] ?? [] {
             let end = start + part.events.count
             let own = rest.prefix { $0 < end }
             rest.removeFirst(own.count)
-            let marks = own.compactMap { part.settle($0 - start) }
+            stored.mark(own.compactMap { part.settle($0 - start) }, in: part.segment)
             start = end
-            return marks.isEmpty ? nil : (part.segment, marks)
         }
     }
 
@@ -227,8 +224,8 @@ struct Batches {
         guard var parts = handedOut[batch] else { return }
         for letter in letters {
             for index in parts.indices {
-                guard let id = parts[index].reject(letter.line) else { continue }
-                stored.deadLetters.add(letter.with(id: id), of: parts[index].segment)
+                guard let (id, mark) = parts[index].reject(letter.line) else { continue }
+                stored.deadLetters.add(letter.with(id: id), of: parts[index].segment, mark)
                 break
             }
         }
@@ -237,13 +234,16 @@ struct Batches {
 
     /// Takes a batch out of the backlog for good.
     ///
-    /// - Returns: the segments whose files must be removed as soon as their dead letters are written.
-    mutating func settle(_ batch: Batch.ID, in stored: inout StoredFiles) throws(SluiceError) -> [Segment] {
+    /// - Returns: the segments whose files must be removed as soon as their dead letters are written, with the files that are
+    ///   open.
+    mutating func settle(_ batch: Batch.ID, in stored: inout StoredFiles) throws(SluiceError) -> [SettledSegment] {
         guard let parts = handedOut.removeValue(forKey: batch) else {
             throw SluiceError(.invalidArgument, "batch \(batch) is not handed out: settle each batch once")
         }
-        let segments = parts.map(\.segment)
-        for segment in segments { stored.retire(segment) }
-        return segments
+        return parts.map { part in
+            let file = stored.takeFile(of: part.segment)
+            stored.retire(part.segment)
+            return (part.segment, file)
+        }
     }
 }

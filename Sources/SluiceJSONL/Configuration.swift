@@ -15,9 +15,12 @@ struct Configuration: Sendable {
 
     /// A segment is at most an eighth of the capacity. Evicting a larger one would evict nearly everything.
     var segmentBytes: ClosedRange<Int> {
-        let maximum = min(262_144, max(1, capacity / 8), maximumFileBytes)
+        let maximum = min(262_144, batchBytes, maximumFileBytes)
         return min(16_384, maximum)...maximum
     }
+
+    /// And so are joined segments: they can't be evicted while they are delivered.
+    var batchBytes: Int { max(1, capacity / 8) }
 
     /// A thousand years: practically unlimited, and short enough for arithmetic.
     static let longestAge = Duration.seconds(1_000 * 365 * 86_400)
@@ -25,6 +28,10 @@ struct Configuration: Sendable {
     /// How long events are appended to a segment. Its name contains only the age of its first event, and all of its events
     /// expire together.
     var segmentAge: Duration { maximumAge / 25 }
+
+    /// The longest time that a machine is believed to have been off. A wall clock that shows a longer one was wrong before or is
+    /// wrong now: after a battery was empty it starts in 1970, 2000 or the year in which its system was built.
+    var longestGap: Duration { max(maximumAge, .seconds(365 * 86_400)) }
 
     /// No store has written a larger segment, whatever its settings were. A segment is read as a whole.
     var largestSegment: Int { max(67_108_864, maximumEventBytes * 2) }

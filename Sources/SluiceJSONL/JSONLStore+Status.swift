@@ -3,8 +3,9 @@ internal import Sluice
 extension JSONLStore: StatusKeeping {
     /// Writes `status.json` beside the lock of the process, for people and tools such as the inspector.
     ///
-    /// It is no part of the store: it doesn't count towards the capacity, a full disk skips it, and it is removed when
-    /// the store is closed, or when another process takes the directory.
+    /// It is no part of the store: it doesn't count towards the capacity, and a full disk skips it. It is removed when another
+    /// process takes the directory, or when the store is closed and no event waits. Otherwise it tells why events wait after
+    /// a tool has ended.
     package func keep(_ status: RouteStatus) {
         guard let path = access.read(\.stored.directories.ownDirectory?.statusPath) else { return }
         let (route, environment) = (access.read(\.configuration.route), access.environment)
@@ -17,6 +18,7 @@ extension JSONLStore: StatusKeeping {
             $0["nextAttempt"] = status.nextAttempt.map {
                 .int(now.milliseconds &+ ($0 - environment.time.continuousTime()).wholeMilliseconds)
             }
+            $0["reusesFiles"] = access.read(\.stored.directories.spares.isOn) ? .bool(true) : nil
             $0["lastStatus"] = status.lastStatus.map { .int($0) }
             // A transport of yours can give any reason. With encryption, it must not be readable.
             let isPlain = access.read(\.configuration.encryption) == nil

@@ -107,9 +107,9 @@ public final class JSONLStore: Store {
     ///   - capacity: the most bytes of events and dead letters to keep on disk: 10 MiB by default. Each process that shares
     ///     the directory has this capacity. Until a batch is settled, its dead letters may exceed it.
     ///   - maximumAge: the age from which events and dead letters are dropped: 25 days by default. They are dropped a
-    ///     segment at a time, so up to 4 % late. The age follows the monotonic clock while the process runs. Time
-    ///     between two processes counts only if it is shorter than `maximumAge`, so a wall clock that is years ahead
-    ///     expires nothing.
+    ///     segment at a time, so up to 4 % late. While the machine runs, the age follows the monotonic clock, also from one
+    ///     process to the next. The time for which the machine was off counts by the wall clock, up to a year, or up to
+    ///     `maximumAge` if that is longer. So a wall clock that has lost its time expires nothing.
     ///   - maximumEventBytes: the longest event to accept: 1 MB by default, at most 512 MiB.
     ///   - encryption: encrypts the lines if you pass one.
     public convenience init(
@@ -193,7 +193,7 @@ public final class JSONLStore: Store {
         // Read outside the lock, because reading the clock takes a considerable part of an append.
         let now = access.now
         let due = try access.perform { state throws(SluiceError) in
-            try state.append(stored, Lane(line.priority), at: now)
+            try state.appenders.append(stored, Lane(line.priority), at: now, &state.stored)
             return state.dueSynchronization()
         }
         if let due { synchronizer.follow(due) }
@@ -224,7 +224,9 @@ public final class JSONLStore: Store {
         }
         do throws(SluiceError) {
             let (newErrors, due) = try access.perform { state throws(SluiceError) in
-                (state.append(entries), state.dueSynchronization())
+                let now = state.stored.directories.continuousTime
+                let errors = state.appenders.append(entries, isLimited: true, at: now, &state.stored)
+                return (errors, state.dueSynchronization())
             }
             errors.merge(newErrors) { $1 }
             if let due { synchronizer.follow(due) }
@@ -321,8 +323,9 @@ public final class JSONLStore: Store {
     /// Writes rejected events to a segment of dead letters, and synchronizes them if the durability promises anything for a
     /// loss of power.
     ///
-    /// If they can't be written, they are kept in memory until a retry succeeds, and the files with their events stay
-    /// on disk. An event that isn't in the batch, or is rejected a second time, is ignored.
+    /// This marks their events, as ``settle(_:of:)`` does. Otherwise they would come back when the dead letters are evicted or
+    /// expire before the batch is settled. If they can't be written, they are kept in memory until a retry succeeds, and the
+    /// files with their events stay on disk. An event that isn't in the batch, or is rejected a second time, is ignored.
     public func reject(_ letters: [DeadLetter], in batch: Batch.ID) {
         deadLetterAccess.reject(letters, in: batch)
     }

@@ -11,7 +11,7 @@ struct StoreState {
     var phase = Phase.new
     private var processID: Int32
     var stored: StoredFiles
-    private var appenders: Appenders
+    var appenders: Appenders
     var batches = Batches()
     /// Whether the host knows that delivered events can't be marked.
     private var hasReportedMarks = false
@@ -53,6 +53,7 @@ struct StoreState {
             if let error = try stored.directories.checkOwnDirectory() {
                 stored.notes.append("events can't be stored now: \(error)")
             }
+            stored.directories.spares.isOn = files.overwritesInPlace(stored.directories.rootPath)
         } catch {
             place?.leave()
             self = StoreState(configuration, files: files)
@@ -63,7 +64,6 @@ struct StoreState {
 
     /// Applies the age limit and the capacity to the files of earlier processes.
     mutating func enforceLimits() {
-        stored.index.markImplausibleAges(at: stored.directories.clock.now, maximumAge: configuration.maximumAge)
         for lane in Lane.allCases {
             for segment in stored.index.segments(lane) where stored.isExpired(segment) { stored.expire(segment) }
         }
@@ -108,6 +108,7 @@ struct StoreState {
         stored.directories.close()
         stored.directories.synchronization = PendingSynchronization()
         batches = Batches()
+        for segment in stored.index.segments { segment.file = nil }
         stored.forgetUnremoved()
         place?.leave()
         phase = .closed
@@ -123,30 +124,7 @@ struct StoreState {
                 + stored.deadLetters.pending.count)
     }
 
-    // MARK: Appending
-
-    mutating func append(_ line: StoredLine, _ lane: Lane, at now: Duration) throws(SluiceError) {
-        try appenders.append(line, lane, at: now, &stored)
-    }
-
-    /// Appends lines, and returns the errors of the refused ones, by their indices.
-    mutating func append(_ entries: [Appenders.Entry]) -> [Int: SluiceError] {
-        appenders.append(entries, isLimited: true, at: stored.directories.continuousTime, &stored)
-    }
-
     // MARK: Batches
-
-    /// Begins with the oldest segment of the highest priority.
-    mutating func begin(_ draft: inout BatchDraft) throws(SluiceError) -> Batches.Step {
-        try batches.begin(&draft, &appenders, &stored)
-    }
-
-    /// Adds a segment that was read to a batch, and looks for another one that fits.
-    mutating func add(
-        _ segment: Segment, _ result: Result<SegmentReader.Contents, SegmentReader.Failure>, to draft: inout BatchDraft
-    ) throws(SluiceError) -> Batches.Step {
-        try batches.add(segment, result, to: &draft, &appenders, &stored)
-    }
 
     /// Notes the result of marking settled events in the files of segments.
     ///
@@ -156,6 +134,7 @@ struct StoreState {
             stored.notes.append("a later process may deliver some events a second time: \(failure)")
         }
         hasReportedMarks = failure != nil
+        if failure != nil { stored.stopReusing() }
         guard configuration.interval != nil else { return false }
         for segment in segments where segment.condition == .handedOut {
             stored.directories.synchronization.add(segment.path)
@@ -189,6 +168,7 @@ struct StoreState {
             }
         }
         stored.removeUnremoved()
+        stored.directories.spares.removeAll(in: files)
         let segments = [Lane.critical, .normal].flatMap { stored.index.segments($0) }
         return (segments + stored.index.unreadable + stored.unremoved.filter(\.lane.holdsEvents), failure)
     }
@@ -231,6 +211,7 @@ struct StoreState {
         if appenders.finish(item, hasFailed: hasFailed, &stored) { return }
         // An open segment that was closed in the meantime can have more lines. It is among the closed files.
         if item.lane != nil, !hasFailed { return }
+        if hasFailed { stored.stopReusing() }
         stored.directories.synchronization.finish(item, hasFailed: hasFailed)
     }
 
@@ -269,7 +250,7 @@ struct StoreState {
         let pending = stored.existingLetters(in: nil)
         let letters = letters.filter { pending.contains($0.id) }
         let (written, refusal) = append(letters.map { ($0.id, $0.line, .rejected) })
-        _ = stored.deadLetters.removePending(written)
+        for letter in stored.deadLetters.removePending(written) { stored.mark([letter.mark], in: letter.segment) }
         var failure = failure ?? refusal
         do throws(FileError) {
             // The events of replayed letters must be in a file before.

@@ -12,6 +12,8 @@ struct StoredFiles {
     var deadLetters = DeadLetters()
     /// The size of unread segments that the observer knows.
     private var reportedUnread = 0
+    /// The places to mark in the files of segments, because their events need no further attempt.
+    private(set) var marks: [(segment: Segment, places: [Int])] = []
     /// Segments that are accounted for, but whose files could not be removed yet.
     private(set) var unremoved: [Segment] = []
     /// Adopted directories without events, whose dead letters could not be moved yet.
@@ -39,9 +41,13 @@ struct StoredFiles {
     /// Adds the files of adopted directories.
     mutating func take(_ claims: [Directories.Claim]) {
         var segments: [Segment] = []
+        let now = directories.continuousTime
         for (directory, listing) in claims {
             directory.segments += listing.segments.count { $0.name.lane.holdsEvents }
-            segments += listing.segments.map { Segment($0.name, in: directory.path, at: $0.path, fileBytes: $0.bytes) }
+            segments += listing.segments.map {
+                let created = directory.continuousTime(of: $0.name) ?? now
+                return Segment($0.name, created: created, in: directory.path, at: $0.path, fileBytes: $0.bytes)
+            }
         }
         for segment in segments.sorted(by: { $0.precedes($1) }) { index.insertSorted(segment) }
         for (directory, _) in claims where directory.segments == 0 && directory !== directories.ownDirectory {
@@ -81,9 +87,8 @@ struct StoredFiles {
 
     /// Whether the last line of a segment may be older than the age limit, and its events are not being delivered.
     func isExpired(_ segment: Segment) -> Bool {
-        let age = configuration.maximumAge + configuration.segmentAge
-        let limit = directories.clock.now.milliseconds - age.wholeMilliseconds
-        return segment.created < limit && segment.condition != .handedOut && segment.hasPlausibleAge
+        let limit = directories.continuousTime - configuration.maximumAge - configuration.segmentAge
+        return segment.created < limit && segment.condition != .handedOut
     }
 
     /// The next segment of a lane to deliver. Expires the segments before it.
@@ -114,7 +119,8 @@ struct StoredFiles {
     private mutating func countUnread(_ segment: Segment) -> Int? {
         guard segment.count == nil else { return nil }
         do throws(SegmentReader.Failure) {
-            return try SegmentReader(files: files, encryption: nil).countLines(segment.path, limit: segment.fileBytes)
+            return try SegmentReader(files: files, encryption: nil).countLines(
+                segment.path, limit: segment.fileBytes, segment.name)
         } catch {
             notes.append("the lines of a segment that can't be read are not counted: \(segment.path)")
             return 0
@@ -132,14 +138,15 @@ struct StoredFiles {
     /// Counts the contents of a segment that was read, and takes events out that earlier processes have rejected before they
     /// could settle them.
     mutating func note(_ contents: inout SegmentReader.Contents, of segment: Segment) {
-        deadLetters.removeRejected(from: &contents, of: segment)
+        mark(deadLetters.removeRejected(from: &contents, of: segment), in: segment)
         let lines = contents.lines
-        let damaged = segment.count.map { max(0, $0 - lines.count) } ?? contents.damaged
-        if segment.count == nil { observer.recovered(lines.count + damaged) }
+        let known = segment.count ?? 0
+        let damaged = segment.count == nil ? contents.damaged : max(0, known - lines.count)
+        // The events of an earlier process, or copies that others have appended.
+        observer.recovered(max(0, lines.count + damaged - known))
         observer.dropped(damaged, .corrupt)
         index.setContents(
-            of: segment, count: min(lines.count, segment.count ?? .max),
-            eventBytes: lines.reduce(0) { $0 + $1.bytes.count })
+            of: segment, count: lines.count, eventBytes: lines.reduce(0) { $0 + $1.bytes.count })
     }
 
     /// Replaces the file of a segment by a version without erased lines.
@@ -149,6 +156,12 @@ struct StoredFiles {
         _ found: LineEraser.Finding, in segment: Segment, by replacement: String
     ) throws(FileError) -> Int {
         try files.rename(replacement, to: segment.path)
+        releaseFile(of: segment)
+        // A mark in an erased line would be a damaged line.
+        let gone = Set(found.contents.ranges.filter { found.erased.contains($0.lowerBound) }.map(LineFormat.mark))
+        for index in marks.indices where marks[index].segment === segment {
+            marks[index].places.removeAll(where: gone.contains)
+        }
         guard segment.condition == .waiting else {
             segment.gone.formUnion(found.erased)
             return 0
@@ -166,15 +179,35 @@ struct StoredFiles {
         return max(0, erased)
     }
 
+    // MARK: Marks
+
+    /// Notes the places to mark in a segment of a batch that is handed out. Until its file is removed, only the marks tell a
+    /// later process which of its events were delivered, or are dead letters that may be gone.
+    mutating func mark(_ places: [Int], in segment: Segment) {
+        guard !places.isEmpty, segment.condition == .handedOut else { return }
+        if let last = marks.indices.last, marks[last].segment === segment {
+            marks[last].places += places
+        } else {
+            marks.append((segment, places))
+        }
+    }
+
+    mutating func takeMarks() -> [(segment: Segment, places: [Int])] {
+        defer { marks = [] }
+        return marks.filter { $0.segment.condition == .handedOut }
+    }
+
     // MARK: Files
 
     mutating func retire(_ segment: Segment) {
+        releaseFile(of: segment)
         index.retire(segment)
         directories.synchronization.remove(segment.path)
     }
 
     /// Stops reading a waiting segment. Its file stays, and is read later, evicted, or deleted with other events.
     mutating func giveUp(_ segment: Segment) {
+        releaseFile(of: segment)
         index.giveUp(segment)
         directories.synchronization.remove(segment.path)
         dropped(segment, .unreadable)
@@ -196,16 +229,26 @@ struct StoredFiles {
     mutating func remove(_ segment: Segment) {
         if deadLetters.isPending(segment) { return removeLater(segment) }
         do throws(FileError) {
-            try removed(segment, Result { () throws(FileError) in try files.removeFile(segment.path) })
+            try removed(
+                segment,
+                Result { () throws(FileError) in
+                    try files.removeFile(segment.path)
+                    return nil
+                })
         } catch {
             // It is in the list and tried again.
         }
     }
 
     /// Notes the result of removing a retired segment's file.
-    private mutating func removed(_ segment: Segment, _ removal: Result<Void, FileError>) throws(FileError) {
+    private mutating func removed(
+        _ segment: Segment, _ removal: Result<SpareFiles.Spare?, FileError>
+    ) throws(FileError) {
         switch removal {
-        case .success, .failure(.noSuchFile): subtractFromUsage(segment)
+        case .success(let spare):
+            if let spare { keep(spare) }
+            subtractFromUsage(segment)
+        case .failure(.noSuchFile): subtractFromUsage(segment)
         case .failure(let error):
             unremoved.append(segment)
             throw error
@@ -215,10 +258,11 @@ struct StoredFiles {
     /// Removes a retired segment's file later: its dead letters are not written yet.
     private mutating func removeLater(_ segment: Segment) { unremoved.append(segment) }
 
-    /// Notes the result of removing the file of a settled segment; nil if its dead letters are not written yet.
+    /// Notes the result of removing the file of a settled segment, or of making it a spare file; nil if its dead letters are not
+    /// written yet.
     ///
     /// - Returns: why the file is still there.
-    mutating func settled(_ segment: Segment, _ removal: Result<Void, FileError>?) -> SluiceError? {
+    mutating func settled(_ segment: Segment, _ removal: Result<SpareFiles.Spare?, FileError>?) -> SluiceError? {
         guard let removal else {
             removeLater(segment)
             return SluiceError(.inputOutput, "rejected events can't be written, so their batch's file is kept")
@@ -273,7 +317,7 @@ struct StoredFiles {
         do throws(FileError) {
             for segment in index.segments(.rejected) where segment.directory == directory.path {
                 let own = try directories.makeOwnDirectory()
-                let name = try directories.move(segment.name, from: directory, to: own)
+                let name = try directories.move(segment, to: own)
                 index.moved(segment, to: own, as: name)
             }
             directories.clearAway(directory)

@@ -104,7 +104,7 @@
         ///
         /// ```swift
         /// let signals = ProcessSignals(to: pipeline) { number in
-        ///     log("ended by signal \(number)")
+        ///     print("ended by signal \(number)")
         ///     ProcessSignals.endProcess(number)
         /// }
         /// ```

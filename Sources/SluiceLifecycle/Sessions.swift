@@ -20,7 +20,7 @@ public import Sluice
 /// Each launch begins a new session.
 ///
 /// An event with a time of its own, such as one from a record of the past, belongs to the session if its time lies within
-/// it. Otherwise it has no session, and neither begins nor extends one, also if its id has that time. Events after the
+/// it. Otherwise it has no session, and neither begins nor extends one, even if its id has that time. Events after the
 /// signal `willTerminate` have no session either.
 ///
 /// A login and a logout keep the session, because the same visit goes on. `Identity.reset()` and `erase()` end it, with the
@@ -139,7 +139,7 @@ public final class Sessions: Processor {
     /// The id of the current session; nil before the first one.
     ///
     /// ```swift
-    /// if let id = sessions.id { log("session \(id)") }
+    /// if let id = sessions.id { print("session \(id)") }
     /// ```
     public var id: String? { state.withLock { $0.machine.current?.id } }
 

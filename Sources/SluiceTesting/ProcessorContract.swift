@@ -17,10 +17,14 @@ public enum ProcessorContract {
     ///
     /// - Parameters:
     ///   - timeout: The time that the processor has to return. Its thread stays behind if it doesn't.
+    ///   - isolation: The caller's actor, on which `make` runs.
     ///   - make: Makes the processor. It is called twice.
     /// - Throws: ``Sluice/SluiceError/Code/brokenContract`` with the broken promise, and errors of `make` and of
     ///   building the pipeline.
-    public static func check(timeout: Duration = .seconds(60), _ make: () throws -> some Processor) async throws {
+    public static func check(
+        timeout: Duration = .seconds(60), isolation: isolated (any Actor)? = #isolation,
+        _ make: () throws -> some Processor
+    ) async throws {
         let processor = try make()
         let store = RecordingStore()
         let pipeline = try Pipeline {

@@ -27,11 +27,13 @@ public enum StoreContract {
     ///   - timeout: The time for each promise. A store that doesn't return keeps its thread.
     ///   - reopen: Makes a store at the place of the last store that `make` returned. Pass it if your store outlives
     ///     its process.
+    ///   - isolation: The caller's actor, on which `make` and `reopen` run.
     ///   - make: Makes an empty store that is not open, with room for at least 2,000 small events.
     /// - Throws: ``Sluice/SluiceError/Code/brokenContract`` with the broken promise, and errors that the store or
     ///   `make` throws where it must not.
     public static func check(
-        timeout: Duration = .seconds(60), reopen: (() throws -> any Store)? = nil, _ make: () throws -> any Store
+        timeout: Duration = .seconds(60), reopen: (() throws -> any Store)? = nil,
+        isolation: isolated (any Actor)? = #isolation, _ make: () throws -> any Store
     ) async throws {
         func run<Value: Sendable>(
             _ store: any Store, _ name: String, _ body: @escaping @Sendable (StoreCheck) async throws -> Value

@@ -13,11 +13,13 @@ public enum TransportContract {
     ///
     /// - Parameters:
     ///   - timeout: The time that a send has to return. Pass more if the timeouts of your transport are longer.
+    ///   - isolation: The caller's actor, on which `make` runs.
     ///   - make: Makes the transport.
     /// - Throws: ``Sluice/SluiceError/Code/brokenContract`` with the broken promise, and errors thrown by `make` and
     ///   ``Sluice/Transport/open(_:in:)``.
     public static func check(
-        timeout: Duration = .seconds(60), _ make: () throws -> some Transport
+        timeout: Duration = .seconds(60), isolation: isolated (any Actor)? = #isolation,
+        _ make: () throws -> some Transport
     ) async throws {
         let transport = try make()
         try transport.open(TransportObserver(), in: PipelineEnvironment())

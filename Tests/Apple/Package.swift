@@ -44,10 +44,15 @@ let package = Package(
         .target(name: "CSluiceJSONL", path: "Sources/CSluiceJSONL"),
         .target(
             name: "SluiceJSONL", dependencies: ["Sluice", "CSluiceJSONL", "SluiceLibC"], path: "Sources/SluiceJSONL"),
-        .target(name: "SluiceHTTP", dependencies: ["Sluice", "SluiceLibC"], path: "Sources/SluiceHTTP"),
+        .target(name: "SluiceGzip", dependencies: ["SluiceLibC"], path: "Sources/SluiceGzip"),
         .target(
-            name: "TestSupport", dependencies: ["Sluice", "SluiceLibC", "SluiceMemory", "SluiceTesting"],
-            path: "TestSupport"),
+            name: "SluiceHTTP", dependencies: ["Sluice", "SluiceGzip", "SluiceLibC"], path: "Sources/SluiceHTTP"),
+        .target(
+            name: "TestSupport",
+            dependencies: ["Sluice", "SluiceLibC", "SluiceMemory", "SluiceTesting"], path: "TestSupport"),
+        .target(
+            name: "HTTPTestSupport", dependencies: ["Sluice", "SluiceHTTP", "SluiceTesting", "TestSupport"],
+            path: "HTTPTestSupport"),
         .testTarget(
             name: "AppleTests",
             dependencies: [
@@ -56,8 +61,9 @@ let package = Package(
             ], path: "AppleTests"),
         .testTarget(
             name: "SessionTests",
-            dependencies: ["SluiceHTTP", "SluiceJSONL", "SluiceMemory", "SluiceTesting", "TestSupport"],
-            path: "SessionTests"),
+            dependencies: [
+                "HTTPTestSupport", "SluiceHTTP", "SluiceJSONL", "SluiceMemory", "SluiceTesting", "TestSupport",
+            ], path: "SessionTests"),
     ]
 )
 

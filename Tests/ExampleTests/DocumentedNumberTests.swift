@@ -1,5 +1,6 @@
 import Foundation
 import SluiceHTTP
+import SluiceVendors
 import TestSupport
 import Testing
 

@@ -152,11 +152,16 @@ int close(int file) {
     return CALL(close, file);
 }
 
-ssize_t write(int file, const void *bytes, size_t count) {
+// Behind the end if the offset is negative.
+static ssize_t put(int file, const void *bytes, size_t count, off_t offset) {
+    return offset < 0 ? CALL(write, file, bytes, count) : CALL(pwrite, file, bytes, count, offset);
+}
+
+static ssize_t write_or_fail(int file, const void *bytes, size_t count, off_t offset) {
     if (is_watched_file(file)) {
         int error = fault(1);
         if (error == TEAR) {
-            CALL(write, file, bytes, count / 2);
+            put(file, bytes, count / 2, offset);
             kill(getpid(), SIGKILL);
         }
         if (error) { errno = error; return -1; }
@@ -167,8 +172,23 @@ ssize_t write(int file, const void *bytes, size_t count) {
         }
         wrote(file);
     }
-    return CALL(write, file, bytes, count);
+    return put(file, bytes, count, offset);
 }
+
+ssize_t write(int file, const void *bytes, size_t count) { return write_or_fail(file, bytes, count, -1); }
+
+ssize_t pwrite(int file, const void *bytes, size_t count, off_t offset) {
+    return write_or_fail(file, bytes, count, offset);
+}
+
+ssize_t pwrite64(int file, const void *bytes, size_t count, off_t offset) __attribute__((alias("pwrite")));
+
+ssize_t pread(int file, void *bytes, size_t count, off_t offset) {
+    FAIL(is_watched_file(file), 1)
+    return CALL(pread, file, bytes, count, offset);
+}
+
+ssize_t pread64(int file, void *bytes, size_t count, off_t offset) __attribute__((alias("pread")));
 
 ssize_t read(int file, void *bytes, size_t count) {
     FAIL(is_watched_file(file), 1)

@@ -7,6 +7,7 @@ import SluiceIdentity
 import SluiceJSONL
 import SluiceMemory
 import SluicePassiveLaunch
+import SluiceVendors
 
 /// A number that the host, its users or the clients of a server choose. The work for it must be linear.
 struct Dimension: Sendable {

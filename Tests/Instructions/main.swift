@@ -11,11 +11,13 @@ import Sluice
 import SluiceAutoProperties
 import SluiceDuration
 import SluiceFilters
+import SluiceHTTP
 import SluiceIdentity
 import SluiceJSONL
 import SluiceMemory
 import SluicePassiveLaunch
 import SluicePlan
+import SluiceVendors
 
 struct AcceptingTransport: Transport {
     func send(_ batch: Batch) async throws -> Verdicts { .all(.accepted) }
@@ -170,6 +172,18 @@ func run(_ row: String, _ events: Int, in folder: String) throws {
         var bytes = 0
         for _ in 0..<events { bytes += try EventLine(event).bytes.count }
         precondition(bytes > events)
+    case "read":
+        let line = try lines(1, in: folder)[0]
+        var count = 0
+        for _ in 0..<events { count += try line.event().properties.count }
+        precondition(count > events)
+    case "post-hog", "segment":
+        let batch = Batch(id: 1, events: try lines(50, in: folder))
+        let format: HTTPFormat = row == "segment" ? .segment(writeKey: "key") : .postHog(apiKey: "key")
+        for _ in 0..<events / 50 {
+            var request = HTTPRequest(url: "https://shop.example")
+            try format.encode(batch, into: &request)
+        }
     case "append", "next-batch":
         let line = try lines(1, in: folder)[0]
         let store = try openStore(in: folder)

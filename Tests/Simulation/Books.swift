@@ -16,6 +16,8 @@ final class Books: Sendable {
         var isRejected = false
         /// The process in which it became a dead letter, and was not replayed since. It must not send it again.
         var rejectedIn: Int?
+        /// Its dead letter was evicted or has expired before its batch was settled.
+        var isBuried = false
         /// Whether it became a waiting event again.
         var isReplayed = false
         /// Whether a process was killed while it replayed the event: it may be in the file of its batch, too.
@@ -61,6 +63,8 @@ final class Books: Sendable {
         var lastInOrder: [Event.Priority: Int] = [:]
         var isOrderKept = true
         var shortestAge = Duration.seconds(1_000_000_000)
+        var hasSetClock = false
+        var lastPowerLoss: Duration?
         var delayed: Set<Int> = []
         var refused: [Int: SimulatedProcess] = [:]
         /// The answers of each life that decide whether an event can be rejected because others are accepted.
@@ -101,6 +105,16 @@ final class Books: Sendable {
     /// A life has begun in which events expire at this age.
     func began(maximumAge: Duration) {
         state.withLock { $0.shortestAge = min($0.shortestAge, maximumAge) }
+    }
+
+    func clockWasSet() { state.withLock { $0.hasSetClock = true } }
+
+    /// Whether no process can know how much time has passed since an event was tracked: only the wall clock tells how long the
+    /// machine was off.
+    func hasUnknownAge(_ record: Record) -> Bool {
+        state.withLock { state in
+            state.hasSetClock && state.lastPowerLoss.map { $0 >= record.trackedAt } ?? false
+        }
     }
 
     func record(_ serial: Int) -> Record? {
@@ -145,6 +159,9 @@ final class Books: Sendable {
                 state.violations.append("\(serial) sent by life \(life), which has erased it")
             }
             if record.isDeleted { state.violations.append("\(serial) sent by life \(life) after it was deleted") }
+            if record.isBuried {
+                state.violations.append("\(serial) sent by life \(life) after its dead letter was evicted")
+            }
             if record.isSettled { state.violations.append("\(serial) sent by life \(life) after it was settled") }
         }
     }
@@ -315,6 +332,16 @@ final class Books: Sendable {
 
     // MARK: Losses
 
+    /// A file of dead letters is removed by a life without faults. Events whose batches are open must not come back.
+    func buries(_ serials: [Int], in life: Int) {
+        state.withLock { state in
+            let open = Set(state.handedOut[life, default: [:]].values.flatMap(\.rejected))
+            for serial in serials where open.contains(serial) && state.records[serial]?.rejectedIn == life {
+                state.records[serial]?.isBuried = true
+            }
+        }
+    }
+
     /// Notes that events are gone which nobody has received.
     func evicted(_ serials: [Int]) {
         if isVerbose { print("  evicted: \(serials)") }
@@ -349,10 +376,14 @@ final class Books: Sendable {
     }
 
     /// After a loss of power, a file that was removed may be there again.
-    func powerLost() {
+    ///
+    /// - Parameter present: the events in all files.
+    func powerLost(at now: Duration, present: Set<Int>) {
         state.withLock { state in
+            state.lastPowerLoss = now
             for (serial, record) in state.records {
-                state.records[serial]?.isSettled = false
+                if present.contains(serial) { state.records[serial]?.isSettled = false }
+                state.records[serial]?.isBuried = false
                 state.records[serial]?.isDeleted = false
                 state.records[serial]?.erasedBy = []
                 state.records[serial]?.rejectedIn = nil

@@ -14,6 +14,9 @@ struct Inspector: Sendable {
     @Sendable func removes(
         _ process: SimulatedProcess, _ path: String, _ file: SimulatedDisk.File, _ disk: inout SimulatedDisk
     ) {
+        if SegmentFile.holdsDeadLetters(path), !process.hadFaults {
+            books.buries(SegmentFile.serials(in: file.bytes), in: life)
+        }
         guard let segment = SegmentFile(path: path, file: file) else { return }
         var lost = segment.serials.filter { books.record($0).map { !$0.isDone && $0.excuse == nil } ?? false }
         // A replayed dead letter may lie in two files: in its first batch, and behind the events that waited.
@@ -36,7 +39,9 @@ struct Inspector: Sendable {
         let single = lost.filter { books.record($0)?.process.failedToTruncate != true }
         if books.isInFlight(single, in: life) { books.violated("\(path) is removed in flight by life \(life)") }
         let now = time.continuousTime()
-        let isOld = lost.allSatisfy { books.record($0).map { now - $0.trackedAt >= settings.maximumAge } ?? true }
+        let isOld = lost.compactMap { books.record($0) }.allSatisfy { record in
+            now - record.trackedAt >= settings.maximumAge || books.hasUnknownAge(record)
+        }
         if isOld { return books.expired(lost) }
         books.evicted(lost)
         judge(segment, lost, process, &disk)
@@ -47,7 +52,11 @@ struct Inspector: Sendable {
         // A file that could not be removed when its time had come goes at any later moment.
         guard !process.hadFaults else { return }
         let mine = disk.segments(of: process.processID)
-        let bytes = mine.reduce(0) { $0 + $1.bytes }
+        // A file that another program has moved counts, because it gets its name back.
+        let moved = disk.files(below: "/elsewhere").filter {
+            $0.path.hasPrefix("/elsewhere/\(life)-") && $0.file.links == 1
+        }
+        let bytes = mine.reduce(0) { $0 + $1.bytes } + moved.reduce(0) { $0 + $1.file.bytes.count }
         let incoming = incoming.withLock(\.self)
         // The event that it makes room for is not longer than this. What is buffered counts too, but cannot be seen here:
         // other events of the same call, or any event of a buffered store.
@@ -82,6 +91,13 @@ extension SimulatedDisk {
             if let segment = SegmentFile(path: path, file: file) { result.append(segment) }
         }
         return result
+    }
+
+    /// The size of the files that a process keeps for its next segments.
+    mutating func spareBytes(of process: Int32) -> Int {
+        files(below: "/data/events").reduce(0) { bytes, found in
+            found.path.hasSuffix(".spare") && isOwner(process, of: found.path) ? bytes + found.file.bytes.count : bytes
+        }
     }
 
     /// Whether a process holds the lock of the folder that a file lies in.

@@ -9,16 +9,18 @@ struct SegmentFile {
     let priority: Event.Priority
     let sequence: UInt64
     private let contents: [UInt8]
+    private let seed: UInt32
 
     /// Nil for what is no segment of events.
     init?(path: String, file: SimulatedDisk.File) {
         let parts = path.split(separator: "/")
         guard parts.count == 4, parts[3].hasSuffix(".jsonl") else { return nil }
         let fields = parts[3].split(separator: "-")
-        guard fields.count == 3, fields[0] != "rejected", let sequence = UInt64(fields[1], radix: 16) else {
-            return nil
-        }
+        let isReused = fields.count == 4 && fields[3] == "r.jsonl"
+        guard fields.count == 3 || isReused, fields[0] != "rejected", let sequence = UInt64(fields[1], radix: 16)
+        else { return nil }
         self.path = path
+        seed = isReused ? UInt32(truncatingIfNeeded: sequence) : 0
         self.sequence = sequence
         priority = fields[0] == "critical" ? .critical : .normal
         contents = file.bytes
@@ -27,11 +29,40 @@ struct SegmentFile {
     /// Whether a file holds dead letters.
     static func holdsDeadLetters(_ path: String) -> Bool { path.contains("/rejected-") }
 
+    /// A line that another program appends.
+    static let foreignLine = Array("# a line of another program\n".utf8)
+
     var bytes: Int { contents.count }
 
-    var serials: [Int] { SegmentFile.serials(in: contents) }
+    /// Without the lines of other programs. Until the file is closed, the store doesn't know them.
+    var ownBytes: Int {
+        let lines = contents.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        return bytes - lines.count { $0.elementsEqual(SegmentFile.foreignLine.dropLast()) }
+            * SegmentFile.foreignLine.count
+    }
 
-    /// Of whole lines, without the ones that were settled: in a torn one, the number may be torn as well.
+    var serials: [Int] { lines.compactMap { Books.serial($0) } }
+
+    /// The lines of events that wait, without their newlines. A loss of power can bring back lines of an earlier segment, whose
+    /// checksums are wrong here.
+    var lines: [ArraySlice<UInt8>] {
+        contents.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast().filter { line in
+            guard line.count > 18, line.last == UInt8(ascii: "}"), line.suffix(18).starts(with: #","crc":""#.utf8),
+                let checksum = UInt32(String(decoding: line.dropLast(2).suffix(8), as: UTF8.self), radix: 16)
+            else { return false }
+            return checksum ^ seed == SegmentFile.checksum(line.dropLast(18) + [UInt8(ascii: "}")])
+        }
+    }
+
+    private static let table: [UInt32] = (0..<256).map { byte in
+        (0..<8).reduce(byte) { sum, _ in sum & 1 == 1 ? sum >> 1 ^ 0x82F6_3B78 : sum >> 1 }
+    }
+
+    private static func checksum(_ bytes: ArraySlice<UInt8>) -> UInt32 {
+        ~bytes.reduce(~0) { $0 >> 8 ^ table[Int(($0 ^ UInt32($1)) & 0xFF)] }
+    }
+
+    /// The numbers in the whole lines of dead letters: in a torn one, the number may be torn as well.
     static func serials(in bytes: [UInt8]) -> [Int] {
         bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast()
             .filter { $0.last == UInt8(ascii: "}") && !$0.dropLast(10).suffix(8).elementsEqual(#","xrc":""#.utf8) }

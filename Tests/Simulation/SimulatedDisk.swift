@@ -12,11 +12,11 @@ struct SimulatedDisk {
         case overwrite([UInt8], at: Int)
     }
 
-    /// Replaces bytes, as far as there are any.
+    /// Replaces bytes. The file gets longer if necessary.
     static func overwrite(_ contents: inout [UInt8], with bytes: [UInt8], at offset: Int) {
-        guard offset < contents.count else { return }
-        let range = offset..<min(contents.count, offset + bytes.count)
-        contents.replaceSubrange(range, with: bytes.prefix(range.count))
+        let end = offset + bytes.count
+        if contents.count < end { contents += repeatElement(0, count: end - contents.count) }
+        contents.replaceSubrange(offset..<end, with: bytes)
     }
 
     struct File {
@@ -47,6 +47,8 @@ struct SimulatedDisk {
         let process: Int32
         let isWritable: Bool
         var position = 0
+        /// Whether its status was looked at since the last write, as a store does when it closes a segment.
+        var isLookedAt = false
     }
 
     var nodes: [Int: Node] = [0: .directory(Directory())]
@@ -56,6 +58,8 @@ struct SimulatedDisk {
     /// Paths that were looked for, until a name changes.
     private var known: [String: Int] = [:]
     private var lastNode = 0
+    /// How often its machine was started.
+    private(set) var starts = 1
     private var lastDescriptor: CInt = 2
 
     // MARK: Names
@@ -117,6 +121,18 @@ struct SimulatedDisk {
         guard let directory = self.node(parent) else { throw .noSuchFile }
         remove(path)
         enter(node, as: name, in: directory)
+    }
+
+    /// Gives an open file another name.
+    mutating func link(_ file: FileDescriptor, at path: String) throws(FileError) {
+        guard let id = descriptors[file.rawValue]?.node, case .file(let contents)? = nodes[id], contents.links > 0
+        else {
+            throw .noSuchFile
+        }
+        let (parent, name) = SimulatedDisk.split(path)
+        guard let directory = node(parent) else { throw .noSuchFile }
+        guard node(path) == nil else { throw .exists }
+        enter(id, as: name, in: directory)
     }
 
     /// The paths of all files that can be reached by name, in order.
@@ -199,6 +215,7 @@ struct SimulatedDisk {
 
     /// All that was not synchronised is kept up to some point, differently for every file and directory.
     mutating func losePower(_ random: inout SeededRandom) {
+        starts += 1
         descriptors = [:]
         lockers = [:]
         known = [:]
@@ -229,20 +246,43 @@ struct SimulatedDisk {
     }
 }
 
+extension SimulatedDisk.Change {
+    /// Marks are single bytes.
+    fileprivate var isOverwriting: Bool {
+        if case .overwrite(let bytes, _) = self { bytes.count > 1 } else { false }
+    }
+}
+
 extension SimulatedDisk.File {
+    /// Pages are written in any order, each as it was at any time.
+    private func mixPages(of result: inout [UInt8], _ states: [[UInt8]], _ random: inout SeededRandom) {
+        let page = [64, 512, 4_096].randomElement(using: &random) ?? 512
+        for start in stride(from: 0, to: result.count, by: page) {
+            let state = states.randomElement(using: &random) ?? []
+            for index in start..<min(start + page, result.count) {
+                result[index] = index < state.count ? state[index] : 0
+            }
+        }
+    }
+
     fileprivate mutating func losePower(_ random: inout SeededRandom) {
         var result = safe
+        var states = [safe]
         let kept = isForsaken ? 0 : Int.random(in: 0...unsafeChanges.count, using: &random)
-        for change in unsafeChanges.prefix(kept) {
+        for (index, change) in unsafeChanges.enumerated() where !isForsaken {
+            var state = states[index]
             switch change {
-            case .append(let bytes): result += bytes
-            case .truncate(let size): result = Array(result.prefix(size))
-            case .overwrite(let bytes, let offset): SimulatedDisk.overwrite(&result, with: bytes, at: offset)
+            case .append(let bytes): state += bytes
+            case .truncate(let size): state = Array(state.prefix(size))
+            case .overwrite(let bytes, let offset): SimulatedDisk.overwrite(&state, with: bytes, at: offset)
             }
+            states.append(state)
+            if index < kept { result = state }
         }
         if kept < unsafeChanges.count, case .append(let bytes) = unsafeChanges[kept] {
             result += bytes.prefix(Int.random(in: 0...bytes.count, using: &random))
         }
+        if unsafeChanges.contains(where: \.isOverwriting) { mixPages(of: &result, states, &random) }
         // The size was written, the contents were not.
         if result.count > safe.count, Bool.random(using: &random) {
             let start = Int.random(in: safe.count...result.count, using: &random)

@@ -27,6 +27,10 @@ final class SimulatedProcess: FileSystem {
         var isInUse = false
     }
 
+    /// How often a file became that of another segment, in all worlds.
+    private static let reusedFiles = Locked(0)
+    static var reuses: Int { reusedFiles.withLock(\.self) }
+
     let processID: Int32
     let userID: UInt32 = 1_000
     private let disk: Locked<SimulatedDisk>
@@ -159,6 +163,12 @@ final class SimulatedProcess: FileSystem {
     }
 
     func write(_ bytes: UnsafeRawBufferPointer, to file: FileDescriptor) throws(FileError) -> Int {
+        try write(bytes, to: file, offset: nil)
+    }
+
+    private func write(
+        _ bytes: UnsafeRawBufferPointer, to file: FileDescriptor, offset: Int?
+    ) throws(FileError) -> Int {
         let isLast: Bool
         let part: Int
         do throws(FileError) {
@@ -178,9 +188,15 @@ final class SimulatedProcess: FileSystem {
             guard let descriptor = disk.descriptors[file.rawValue], descriptor.isWritable else {
                 throw .invalidArgument
             }
+            disk.descriptors[file.rawValue]?.isLookedAt = false
             disk.change(file: descriptor.node) { file in
-                file.bytes += chunk
-                file.unsafeChanges.append(.append(chunk))
+                if let offset {
+                    SimulatedDisk.overwrite(&file.bytes, with: chunk, at: offset)
+                    file.unsafeChanges.append(.overwrite(chunk, at: offset))
+                } else {
+                    file.bytes += chunk
+                    file.unsafeChanges.append(.append(chunk))
+                }
             }
             if isLast { throw .inputOutput }
             return part
@@ -188,16 +204,28 @@ final class SimulatedProcess: FileSystem {
     }
 
     func write(_ bytes: UnsafeRawBufferPointer, to file: FileDescriptor, at offset: Int) throws(FileError) -> Int {
-        try perform(.write) { disk throws(FileError) in
-            guard let descriptor = disk.descriptors[file.rawValue], descriptor.isWritable else {
-                throw .invalidArgument
-            }
-            let bytes = Array(bytes)
-            disk.change(file: descriptor.node) { file in
-                SimulatedDisk.overwrite(&file.bytes, with: bytes, at: offset)
-                file.unsafeChanges.append(.overwrite(bytes, at: offset))
-            }
-            return bytes.count
+        try write(bytes, to: file, offset: offset)
+    }
+
+    func read(
+        from file: FileDescriptor, into buffer: UnsafeMutableRawBufferPointer, at offset: Int
+    ) throws(FileError) -> Int {
+        try perform(.read) { disk throws(FileError) in
+            guard let descriptor = disk.descriptors[file.rawValue],
+                case .file(let contents)? = disk.nodes[descriptor.node]
+            else { throw .invalidArgument }
+            let part = contents.bytes.dropFirst(offset).prefix(buffer.count)
+            buffer.copyBytes(from: part)
+            return part.count
+        }
+    }
+
+    func overwritesInPlace(_ path: String) -> Bool { true }
+
+    func makeOverwritable(_ file: FileDescriptor) throws(FileError) -> Bool {
+        try perform(.lock) { disk throws(FileError) in
+            guard let node = disk.descriptors[file.rawValue]?.node else { throw .invalidArgument }
+            return disk.descriptors.values.count { $0.node == node } == 1
         }
     }
 
@@ -216,11 +244,13 @@ final class SimulatedProcess: FileSystem {
 
     func synchronize(_ file: FileDescriptor) throws(FileError) {
         do throws(FileError) {
-            try perform(.synchronize) { disk throws(FileError) in
+            let isNamed = try perform(.synchronize) { disk throws(FileError) in
                 guard let descriptor = disk.descriptors[file.rawValue] else { throw .invalidArgument }
                 disk.synchronize(descriptor.node)
+                return disk.node(descriptor.path) == descriptor.node
             }
-            letOthersRun()
+            // The store gives a file that others have renamed its name back with its lock held, and others would wait.
+            if isNamed { letOthersRun() }
         } catch {
             disk.withLock { disk in
                 guard let descriptor = disk.descriptors[file.rawValue] else { return }
@@ -259,6 +289,7 @@ final class SimulatedProcess: FileSystem {
     func status(of file: FileDescriptor) throws(FileError) -> FileStatus {
         try perform(.status) { disk throws(FileError) in
             guard let descriptor = disk.descriptors[file.rawValue] else { throw .invalidArgument }
+            disk.descriptors[file.rawValue]?.isLookedAt = true
             return try status(of: descriptor.node, on: disk)
         }
     }
@@ -316,8 +347,20 @@ final class SimulatedProcess: FileSystem {
     }
 
     func rename(_ path: String, to newPath: String) throws(FileError) {
-        try perform(.rename) { disk throws(FileError) in try disk.rename(path, to: newPath) }
+        try perform(.rename) { disk throws(FileError) in
+            if let node = disk.node(path), case .file(let file)? = disk.nodes[node], newPath.hasSuffix(".spare") {
+                onRemoval(self, path, file, &disk)
+            }
+            try disk.rename(path, to: newPath)
+            if path.hasSuffix(".spare") { SimulatedProcess.reusedFiles.withLock { $0 += 1 } }
+        }
     }
+
+    func link(_ file: FileDescriptor, at path: String) throws(FileError) {
+        try perform(.rename) { disk throws(FileError) in try disk.link(file, at: path) }
+    }
+
+    var bootID: String { disk.withLock { "boot \($0.starts)" } }
 
     func lock(_ file: FileDescriptor) throws(FileError) -> Bool {
         try perform(.lock) { disk throws(FileError) in

@@ -11,11 +11,12 @@ extension World {
         if lives.isEmpty { start() }
         guard let life = lives.randomElement(using: &random) else { return }
         if chance(3) { trackDuringSynchronization(life, chance(2) ? .critical : .normal) }
-        let (powerLoss, deletion, erasure) = (92, 99, 103)
-        var action = number(0...102)
+        let (powerLoss, deletion, erasure, foreign) = (92, 99, 104, 103)
+        var action = number(0...103)
         if deletesOften, chance(4) { action = deletion }
         if losesPowerOften, chance(10) { action = powerLoss }
         if erasesOften, chance(8) { action = erasure }
+        if hasOtherPrograms, chance(8) { action = foreign }
         switch action {
         case 0...39: track(life)
         case 40...59: pass()
@@ -32,10 +33,13 @@ extension World {
             if losesPowerOften { synchronizeOften(life) }
             if chance(2) { losePower() }
         case 93...94: shutdown(life, deadline: .seconds(number(0...20)))
-        case 95: if lives.count < 3 { start() }
+        case 95:
+            if chance(4) { jumpClock() }
+            if lives.count < 3 { start() }
         case 96: jumpClock()
         case 97: if chance(4) { deleteDirectory() }
         case 98: if chance(2) { flipBit() }
+        case foreign: if chance(2) { appendForeignLine() } else { moveSegment() }
         case deletion: if chance(2) { deleteAll(life) }
         case erasure: erase(life)
         default: manageDeadLetters(life)
@@ -43,7 +47,10 @@ extension World {
         SerialTasks.run()
         bury()
         lastQuiet = time.continuousTime()
-        for life in lives { check(life) }
+        for life in lives {
+            check(life)
+            _ = displaced(of: life)
+        }
     }
 
     private func track(_ life: Life) {
@@ -185,9 +192,12 @@ extension World {
         var wall = time.wallTime()
         wall.milliseconds += Int64(days) * 86_400_000
         time.setWallTime(wall)
+        books.clockWasSet()
     }
 
     private func breakDisk(_ life: Life) {
+        // A segment without its name needs a disk that works.
+        if !displaced(of: life).isEmpty { return }
         let all = Set(SimulatedProcess.Operation.allCases)
         let writing: Set<SimulatedProcess.Operation> = [.create, .write, .makeDirectory]
         let kinds: [(Set<SimulatedProcess.Operation>, [FileError])] = [
@@ -216,7 +226,11 @@ extension World {
             books.violated("life \(life.number) has miscounted: \(route.waiting) are not \(life.stored)")
         }
         guard !life.process.hadFaults, !books.hasReplayed(life.number) else { return }
-        let bytes = disk.withLock { $0.segments(of: life.process.processID) }.reduce(0) { $0 + $1.bytes }
+        let bytes = disk.withLock { disk in
+            disk.segments(of: life.process.processID).reduce(disk.spareBytes(of: life.process.processID)) {
+                $0 + $1.ownBytes
+            }
+        }
         if bytes > life.settings.capacity {
             books.violated("life \(life.number) holds \(bytes) bytes of \(life.settings.capacity)")
         }

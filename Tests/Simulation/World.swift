@@ -13,6 +13,8 @@ final class World {
     var lives: [Life] = []
     var lastSerial = 0
     private var lastLife = 0
+    /// The former paths of segments that another program has moved, by their new ones.
+    private var moves: [String: String] = [:]
     /// Lives in which a synchronisation may have failed.
     private var faultyLives: Set<Int> = []
     private var lifeEnds: [Int: Duration] = [:]
@@ -27,6 +29,8 @@ final class World {
     let deletesOften: Bool
     /// In some worlds, the hosts often erase a part of the events. Others are as they were before hosts could do that.
     let erasesOften: Bool
+    /// In every eighth world, other programs often write to segments and move them.
+    let hasOtherPrograms: Bool
     /// In every eighth world, the power is often lost, and all stores synchronize once an interval.
     let losesPowerOften: Bool
 
@@ -40,6 +44,7 @@ final class World {
         deletesOften = seed % 16 == 7
         erasesOften = seed % 8 == 2 || seed % 16 == 11
         losesPowerOften = seed % 8 == 5
+        hasOtherPrograms = seed % 8 == 4
         if maximumBatchesInFlight > 1 { books.orderIsOff() }
     }
 
@@ -92,6 +97,8 @@ final class World {
         SerialTasks.run()
         books.left(life: life.number)
         if life.settings.durability == .buffered { excuseUnwritten(of: life, "never written") }
+        let displaced = Set(displaced(of: life).flatMap { SegmentFile.serials(in: $0.bytes) })
+        books.excuse { serial, _ in displaced.contains(serial) ? "in a file that was moved" : nil }
     }
 
     private func leave(_ life: Life) {
@@ -142,9 +149,7 @@ final class World {
     // MARK: The disk
 
     func serialsOnDisk() -> [Int] {
-        disk.withLock { $0.files(below: "/data/events") }
-            .filter { !SegmentFile.holdsDeadLetters($0.path) }
-            .flatMap { SegmentFile.serials(in: $0.file.bytes) }
+        segmentsOnDisk().flatMap(\.serials)
     }
 
     func deadLettersOnDisk() -> [Int] {
@@ -153,12 +158,13 @@ final class World {
             .flatMap { SegmentFile.serials(in: $0.file.bytes) }
     }
 
-    /// Whole lines, without what the file adds to the event.
+    private func segmentsOnDisk() -> [SegmentFile] {
+        disk.withLock { $0.files(below: "/data/events") }.compactMap { SegmentFile(path: $0.path, file: $0.file) }
+    }
+
+    /// Whole lines of events, without what the file adds to the event.
     private func linesOnDisk() -> [ArraySlice<UInt8>] {
-        disk.withLock { $0.files(below: "/data/events") }.flatMap { found in
-            found.file.bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast()
-                .filter { $0.count > 17 }.map { $0.dropLast(17) }
-        }
+        segmentsOnDisk().flatMap(\.lines).map { $0.dropLast(18) }
     }
 
     func losePower() {
@@ -182,7 +188,7 @@ final class World {
             case .process, .buffered: return "power"
             }
         }
-        books.powerLost()
+        books.powerLost(at: now, present: Set(serialsOnDisk() + deadLettersOnDisk()))
     }
 
     func deleteDirectory() {
@@ -195,6 +201,60 @@ final class World {
         books.excuse { _, _ in "deleted" }
         // What could not be read before was given up, and is now found to be gone.
         books.orderIsOff()
+    }
+
+    // MARK: Other programs
+
+    func appendForeignLine() {
+        let files = disk.withLock { $0.files(below: "/data/events") }.filter { $0.path.hasSuffix(".jsonl") }
+        guard let (path, _) = files.randomElement(using: &random) else { return }
+        say("another program appends to \(path)")
+        disk.withLock { disk in
+            guard let node = disk.node(path) else { return }
+            disk.change(file: node) { file in
+                file.bytes += SegmentFile.foreignLine
+                file.unsafeChanges.append(.append(SegmentFile.foreignLine))
+            }
+        }
+    }
+
+    /// Another program moves an open segment, and perhaps creates an empty file in its place, as `logrotate` does.
+    func moveSegment() {
+        guard let life = lives.filter({ !$0.process.hadFaults }).randomElement(using: &random) else { return }
+        let paths = disk.withLock { disk in
+            let open = disk.descriptors.values.filter {
+                $0.process == life.process.processID && $0.isWritable && !$0.isLookedAt
+            }
+            let nodes = Set(open.map(\.node))
+            return disk.files(below: "/data/events").map(\.path).filter { path in
+                path.hasSuffix(".jsonl") && disk.node(path).map(nodes.contains) ?? false
+            }
+        }
+        guard let path = paths.randomElement(using: &random) else { return }
+        let newPath = "/elsewhere/\(life.number)-\(moves.count)"
+        moves[newPath] = path
+        say("another program moves \(path)")
+        disk.withLock { disk in
+            do throws(FileError) {
+                if disk.node("/elsewhere") == nil { _ = try disk.make(.directory(.init()), at: "/elsewhere") }
+                try disk.rename(path, to: newPath)
+                if moves.count % 2 == 0 { _ = try disk.make(.file(.init()), at: path) }
+            } catch {
+                books.violated("\(path) can't be moved: \(error)")
+            }
+        }
+    }
+
+    /// Moved files of a process that have not got their names back.
+    func displaced(of life: Life) -> [SimulatedDisk.File] {
+        disk.withLock { disk in
+            let moved = disk.files(below: "/elsewhere").filter { $0.path.hasPrefix("/elsewhere/\(life.number)-") }
+            return moved.compactMap { path, file in
+                guard let former = moves[path], disk.node(former) == disk.node(path) else { return file }
+                disk.remove(path)
+                return nil
+            }
+        }
     }
 
     func flipBit() {

@@ -57,5 +57,5 @@ for seed in seeds {
 print(
     "\(seeds.count) seeds: \(total.acknowledged) events acknowledged, \(total.delivered) delivered, "
         + "\(total.duplicates) of them again; \(total.evicted) evicted, \(total.expired) expired; "
-        + "\(failed.count) seeds failed")
+        + "\(SimulatedProcess.reuses) files reused; \(failed.count) seeds failed")
 exit(failed.isEmpty ? 0 : 1)

@@ -132,7 +132,10 @@ import Testing
         #expect(profile.distinctID == "a" && profile.loginID == "a" && profile.anonymousID == anonymousID)
         #expect(profile.properties["$groups"] == ["company": "acme"])
         #expect(store.events(named: "$GroupIdentify").map(\.distinctID) == ["a"])
-        let later = store.events(named: "$ProfileSet").dropFirst() + store.events(named: "Later")
+        let switches = store.events(named: "$SignUp").filter { $0.properties["$switches_user"] == true }
+        let later = switches + store.events(named: "Later")
+        #expect(store.events(named: "$ProfileSet").count == 1)
+        #expect(switches.allSatisfy { $0.properties["$set"] == ["plan": "pro"] })
         #expect(later.map(\.distinctID) == (isReset ? [identity.anonymousID] : ["b", "b"]))
         #expect(later.allSatisfy { $0.properties["$groups"] == nil })
         withExtendedLifetime(pipeline) {}

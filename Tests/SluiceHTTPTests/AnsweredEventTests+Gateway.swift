@@ -1,3 +1,4 @@
+import HTTPTestSupport
 import Sluice
 import TestSupport
 import Testing
@@ -48,11 +49,10 @@ extension AnsweredEventTests {
 
         private func success(of body: String) -> String {
             switch format {
-            case "postHog":
-                "{\"results\":{"
-                    + body.split(separator: #""uuid":"#).dropFirst()
-                    .map { "\($0.prefix(38)):{\"result\":\"ok\"}" }.joined(separator: ",") + "}}"
-            case "segment": #"{"success":true}"#
+            case "elasticsearch":
+                #"{"items":["#
+                    + body.split(separator: "number-").dropFirst()
+                    .map { _ in #"{"create":{"status":201}}"# }.joined(separator: ",") + "]}"
             case "otlp": "{}"
             default: ""
             }
@@ -132,7 +132,7 @@ extension AnsweredEventTests {
                 for bad in [1, 2, 100] {
                     for place in Place.allCases {
                         for isJSONL in [false, true] {
-                            for format in ["ndjson", "postHog", "segment", "otlp"] {
+                            for format in ["ndjson", "elasticsearch", "otlp"] {
                                 cases.append(
                                     Case(answer: answer, bad: bad, place: place, isJSONL: isJSONL, format: format))
                             }

@@ -1,4 +1,5 @@
 import Dispatch
+import HTTPTestSupport
 import Sluice
 import SluiceMemory
 import Testing

@@ -1,3 +1,4 @@
+import HTTPTestSupport
 #if os(Linux) || os(macOS)
     import Foundation
     import Sluice

@@ -1,3 +1,4 @@
+import HTTPTestSupport
 import Sluice
 import SluiceMemory
 import SluiceTesting
@@ -211,40 +212,6 @@ struct ClockCorrectionTests {
         let new = try #require(sent.properties["$session_id"]?.string.flatMap { EventID($0) })
         #expect(try #require(new.time).milliseconds - #require(old.time).milliseconds == added)
         #expect(new.low == old.low && new.high & 0xFFFF == old.high & 0xFFFF)
-    }
-
-    @Test(
-        "no format sends a session that begins after its corrected event",
-        arguments: [
-            ("amplitude", .amplitude(apiKey: "k"), "session_id"),
-            ("rudderStack", .rudderStack(writeKey: "k"), "sessionId"),
-            ("googleAnalytics", .googleAnalytics(measurementID: "G-1", apiSecret: "s"), "session_id"),
-            ("postHog", .postHog(apiKey: "k"), "session_id"), ("ndjson", .ndjson, "$session_id"),
-            ("telemetryDeck", .telemetryDeck(appID: "a"), "sessionID"),
-        ] as [(String, HTTPFormat, String)])
-    func formatsSendMovedSession(name: String, format: HTTPFormat, key: String) async throws {
-        let bench = try Bench(format) { TimeServer(time: $0, ahead: -172_800_000) }
-        let id = EventID.make(at: bench.time.wallTime()).description
-        for _ in 0..<2 {
-            let event = bench.event(["$session_id": .string(id), "$session_index": 1])
-            _ = try await bench.transport.send(Batch(id: 1, events: [EventLine(event)]))
-        }
-        let texts = bench.server.received.all.map { String(decoding: $0.body, as: UTF8.self) }
-        func value(_ text: String) throws -> String {
-            let bytes = Array(text.utf8)
-            let name = Array("\"\(key)\":".utf8)
-            let start = try #require(bytes.indices.first { bytes[$0...].starts(with: name) }, "\(text)") + name.count
-            let rest = String(decoding: bytes[start...], as: UTF8.self)
-            return rest.drop { $0 == "\"" }.prefix { $0.isHexDigit || $0 == "-" }.lowercased()
-        }
-        func start(_ text: String) throws -> Int64 {
-            let value = try value(text)
-            if let id = EventID(value) { return try #require(id.time).milliseconds }
-            let number = try #require(Int64(value), "\(text)")
-            return number < 10_000_000_000 ? number * 1_000 : number
-        }
-        let (before, after) = (try start(texts[0]), try start(texts[1]))
-        #expect(abs(before - after - 172_800_000) <= 1_500, "\(name): \(before) \(after)")
     }
 
     @Test("the time of sending is corrected like the events")

@@ -1,5 +1,7 @@
+import HTTPTestSupport
 import Sluice
 import SluiceTesting
+import TestSupport
 import Testing
 
 @testable import SluiceHTTP
@@ -53,7 +55,7 @@ struct RequestTests {
         }
     #endif
 
-    @Test("every request has the time of sending in a header", arguments: FormatSample.all)
+    @Test("every request has the time of sending in a header", arguments: FormatSample.open)
     func requestHasSendTime(sample: FormatSample) async throws {
         let sent = Locked<[String?]>([])
         let client = FakeClient { request in sent.withLock { $0.append(request.header("X-Sent-At")) } }
@@ -75,6 +77,25 @@ struct RequestTests {
             note(request)
             return HTTPResponse(status: 200)
         }
+    }
+
+    private struct Doubling: WireFormat {
+        let limit: Int
+        var maximumBodyBytes: Int { limit }
+        func encode(_ batch: Batch, into request: inout HTTPRequest) {
+            request.body = batch.lines() + batch.lines()
+        }
+    }
+
+    @Test("a batch whose body is too long is split without a request")
+    func tooLongBodyIsSplit() async throws {
+        let server = try Server(responding: HTTPResponse.ok)
+        let batch = Batch.of(#"{"n":1}"#, #"{"n":2}"#)
+        let exact = try openTransport(to: server.url, format: HTTPFormat(Doubling(limit: 32)))
+        #expect(try await exact.send(batch) == .all(.accepted, status: 200))
+        let transport = try openTransport(to: server.url, format: HTTPFormat(Doubling(limit: 31)))
+        #expect(try await transport.send(batch) == .all(.tooLarge()))
+        #expect(server.received.all.count == 1)
     }
 
     @Test("a body of several megabytes arrives, without Expect")

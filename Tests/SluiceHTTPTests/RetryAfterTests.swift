@@ -1,4 +1,6 @@
+import HTTPTestSupport
 import Sluice
+import TestSupport
 import Testing
 
 @testable import SluiceHTTP
@@ -56,25 +58,6 @@ struct RetryAfterTests {
         let withNonsense = HTTPResponse(
             status: 503, headers: [("Date", "today"), ("Retry-After", "Sun, 06 Nov 1994 08:49:47 GMT")])
         #expect(withNonsense.retryAfter(now: now) == .seconds(10))
-    }
-
-    /// The server's clock shows 784111777 s.
-    static let resets: [(String, Duration?)] = [
-        ("0", .zero), ("7", .seconds(7)), ("9999", .seconds(3_600)), ("784111777", .zero), ("784111800", .seconds(23)),
-        ("784111700", .zero), ("784199999", .seconds(3_600)), ("784111800500", .milliseconds(23_500)),
-        ("784111000000", .zero), ("99999999999999999999", nil), ("", nil), ("-1", nil), ("1.5", nil), ("soon", nil),
-    ]
-
-    @Test("X-RateLimit-Reset is read as seconds, or as a Unix time in seconds or milliseconds", arguments: resets)
-    func rateLimitResetIsParsed(text: String, expected: Duration?) throws {
-        let response = HTTPResponse(
-            status: 429, headers: [("Date", "Sun, 06 Nov 1994 08:49:37 GMT"), ("X-RateLimit-Reset", text)])
-        let batch = try Batch.numbered(1)
-        let format = SegmentFormat(writeKey: "k")
-        #expect(format.verdicts(for: batch, from: response) == .all(.retry(after: expected)))
-        var both = response
-        both.headers.append(("Retry-After", "5"))
-        #expect(format.verdicts(for: batch, from: both) == .all(.retry(after: .seconds(5))))
     }
 
     @Test("the largest X-RateLimit-Reset is an hour, also beside a date before 1970")

@@ -1,3 +1,4 @@
+import HTTPTestSupport
 #if compiler(>=6.2) && os(Linux)
     import CSluiceCurl
     import Sluice

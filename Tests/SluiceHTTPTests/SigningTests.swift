@@ -1,4 +1,6 @@
+import HTTPTestSupport
 import Sluice
+import TestSupport
 import Testing
 
 @testable import SluiceHTTP

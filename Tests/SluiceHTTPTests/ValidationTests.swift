@@ -1,5 +1,7 @@
+import HTTPTestSupport
 import Sluice
 import SluiceMemory
+import TestSupport
 import Testing
 
 @testable import SluiceHTTP

@@ -46,8 +46,6 @@ struct AgeTests {
         try store.settle(batch, rejected: [DeadLetter(line: batch.events[0], reason: "no", date: .sample)])
         time.advance(by: .days(24))
         #expect(try store.store.deadLetters().count == 1)
-        // Without an event of the last days, the clock of a later process would not be believed.
-        try store.append(EventLine(1))
         time.advance(by: .days(3))
         if isReopened {
             store.store.close()
@@ -98,22 +96,133 @@ struct AgeTests {
         #expect(try last.drain() == texts([1, 2]))
     }
 
-    @Test("segments that were stored with a wrong clock do not affect the clock of the next process")
-    func wrongClockAloneDoesNotSpoilNextProcess() throws {
-        try runProcess(0)
-        time.moveWallTime(by: .days(-30))
-        try runProcess(1)
-        let names = try directory.segments().map { $0.split(separator: "/").last ?? "" }.sorted()
-        #expect(names.last?.hasSuffix("-0.jsonl") == true)
-        try SystemFileSystem().removeFile(
-            "\(directory.path)/\(try directory.segments().first { !$0.hasSuffix("-0.jsonl") } ?? "")")
-        try runProcess(2)
-        time.advance(by: .days(20))
-        try runProcess(3)
-        time.advance(by: .days(7))
+    // MARK: Pauses between processes
+
+    /// What happens between two processes.
+    enum Pause: Sendable, CustomTestStringConvertible {
+        /// Time passes, and the machine is on or asleep.
+        case on(Duration)
+        /// The machine is off for this time.
+        case off(Duration)
+        /// The wall clock is set, and no time passes.
+        case set(Duration)
+
+        var testDescription: String { "\(self)" }
+    }
+
+    struct PauseRow: Sendable {
+        let limit: Duration
+        let pauses: [Pause]
+        let expires: Bool
+    }
+
+    private static let pauseRows: [PauseRow] = [
+        // The limit is shorter and longer than the pause, by little and by much.
+        (.days(7), [.on(.days(8))], true), (.days(7), [.on(.days(6))], false), (.days(7), [.on(.days(40))], true),
+        (.days(7), [.on(.days(20_000))], true), (.seconds(3_600), [.on(.days(1))], true),
+        (.seconds(3_600), [.on(.seconds(3_500))], false), (.days(25), [.on(.days(27))], true),
+        (.days(25), [.on(.days(24))], false), (.days(365), [.on(.days(400))], true),
+        (.days(365), [.on(.days(360))], false), (.days(3_650), [.on(.days(3_000))], false),
+        // The machine is off.
+        (.days(7), [.off(.days(8))], true), (.days(7), [.off(.days(6))], false), (.days(7), [.off(.days(364))], true),
+        (.seconds(60), [.off(.days(1))], true), (.days(25), [.off(.days(24)), .on(.days(3))], true),
+        (.days(25), [.off(.days(13)), .off(.days(14))], true), (.days(25), [.off(.days(12)), .off(.days(12))], false),
+        (.days(3_650), [.off(.days(4_000))], false), (.days(3_650), [.off(.days(3_000))], false),
+        // The wall clock is set while the machine is on.
+        (.days(7), [.set(.days(8))], false), (.days(7), [.set(.days(30))], false),
+        (.days(7), [.set(.days(-30))], false),
+        (.days(7), [.set(.days(3_650))], false), (.days(7), [.set(.days(-3_650))], false),
+        (.days(7), [.set(.days(20_454))], false), (.days(7), [.set(.days(-30)), .on(.days(8))], true),
+        (.days(7), [.set(.days(400)), .on(.days(6))], false), (.days(7), [.set(.days(30)), .set(.days(-30))], false),
+        // A clock that was wrong, and is right before the machine is off.
+        (.days(7), [.set(.days(20_454)), .off(.days(1))], false),
+        (.days(7), [.set(.days(20_454)), .off(.days(8))], true),
+        (.days(7), [.set(.days(-20_454)), .set(.days(20_454)), .off(.days(6))], false),
+        // An empty battery: the clock is wrong after the restart.
+        (.days(7), [.off(.days(3_650))], false), (.days(7), [.off(.days(-20_454))], false),
+        (.days(7), [.off(.days(-30)), .on(.days(6))], false), (.days(7), [.off(.days(-30)), .on(.days(8))], true),
+        (.days(7), [.off(.days(-3_650)), .off(.days(3_656))], false),
+        (.days(7), [.off(.days(-3_650)), .off(.days(3_658))], true),
+        (.days(7), [.off(.days(3_650)), .set(.days(-3_650)), .off(.days(8))], true),
+    ].map { PauseRow(limit: $0, pauses: $1, expires: $2) }
+
+    @Test(
+        "events expire after a pause that is longer than the age limit, and not because the wall clock is set",
+        arguments: pauseRows)
+    func pauseExpiresEvents(row: PauseRow) throws {
+        let files = FaultyFileSystem()
+        var restarts = 0
+        func opened() throws -> TestedStore {
+            try .opened(JSONLStore(at: directory.path, maximumAge: row.limit, files: files), in: time.environment)
+        }
+        files.pretend(bootID: "first")
+        for number in 0..<10 {
+            let store = try opened()
+            try store.append(EventLine(number))
+            store.store.close()
+        }
+        for pause in row.pauses {
+            switch pause {
+            case .on(let duration): time.advance(by: duration)
+            case .set(let duration): time.moveWallTime(by: duration)
+            case .off(let duration):
+                restarts += 1
+                files.pretend(bootID: "restart \(restarts)")
+                time.moveWallTime(by: duration)
+            }
+            // A process that delivers nothing, as without a network.
+            try opened().store.close()
+        }
+        let store = try opened()
+        #expect(try store.drain() == (row.expires ? [] : texts(0..<10)))
+        store.expectConservation()
+    }
+
+    @Test(
+        "damage in the lock file leaves the age of segments as it is",
+        arguments: ["", "\n", "x", "{\"boot\":\"first\"", "\u{0}\u{0}"])
+    func damagedLockFile(text: String) throws {
+        for number in 0..<3 {
+            try runProcess(number)
+            for name in try SystemFileSystem().list(directory.path) {
+                let lock = try OpenFile("\(directory.path)/\(name)/lock", [.write, .append], in: SystemFileSystem())
+                if text.isEmpty { try lock.truncate(to: 0) } else { try lock.write(Array(text.utf8)[...]) }
+            }
+            time.advance(by: .days(10))
+        }
         let last = try opened()
         #expect(last.dropped == [.expired: 1])
-        #expect(try last.drain() == texts([1, 3]))
+        #expect(try last.drain() == texts([1, 2]))
+    }
+
+    @Test("the lock file stays small, however often the machine is restarted")
+    func lockFileStaysSmall() throws {
+        let files = FaultyFileSystem()
+        for number in 0..<70 {
+            files.pretend(bootID: "\(number)")
+            let store = try TestedStore.opened(
+                JSONLStore(at: directory.path, files: files), in: time.environment)
+            try store.append(EventLine(number))
+            store.store.close()
+            time.advance(by: .seconds(3_600))
+        }
+        let name = try #require(try SystemFileSystem().list(directory.path).first)
+        #expect(try directory.read("\(name)/lock").count < 8_192)
+    }
+
+    @Test("a segment of an earlier version with an unknown time is delivered, and gets older while a process runs")
+    func unknownTimeBeginsNow() throws {
+        for waits in [false, true] {
+            try runProcess(0)
+            let segment = try #require(try directory.segments().first)
+            let name = segment.split(separator: "-").dropLast().joined(separator: "-") + "-0.jsonl"
+            try SystemFileSystem().rename("\(directory.path)/\(segment)", to: "\(directory.path)/\(name)")
+            time.advance(by: .days(30))
+            let store = try opened()
+            if waits { time.advance(by: .days(27)) }
+            #expect(try store.drain() == (waits ? [] : texts([0])))
+            store.store.close()
+        }
     }
 
     @Test("processes side by side whose clocks are years apart expire no events of each other")

@@ -82,7 +82,7 @@ struct DeletionTests {
                 #expect(fstat(number, &held) == 0 && stat("\(directory.path)/own-\(number)", &named) == 0)
                 #expect(held.st_ino == named.st_ino)
             }
-            let next = try TestedStore.opened(JSONLStore(at: root))
+            let next = try TestedStore.opened(JSONLStore(at: root), in: time.environment)
             #expect(try next.drain() == [])
             #expect(try next.store.deadLetters().map(\.line.text) == texts([100, 101]))
         }

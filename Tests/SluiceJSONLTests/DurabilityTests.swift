@@ -30,22 +30,24 @@ struct DurabilityTests {
     @Test("by default each event is one write, and no event is synchronized")
     func eachEventIsOneWrite() throws {
         let store = try opened(.process)
+        let opening = files.calls(.write)
         for number in 0..<100 { try store.append(EventLine(number)) }
-        #expect(files.calls(.write) == 100)
+        #expect(files.calls(.write) == opening + 100)
         #expect(files.calls(.synchronize) == 0)
     }
 
     @Test("buffered events are written 64 KiB at a time, when a batch is taken, and at the end")
     func bufferedEventsAreWrittenTogether() throws {
         let store = try opened(.buffered)
+        let opening = files.calls(.write)
         for number in 0..<300 { try store.append(EventLine(number, padding: 200)) }
-        #expect(files.calls(.write) == 1)
+        #expect(files.calls(.write) == opening + 1)
         store.expectConservation()
         #expect(try store.nextBatch()?.texts == texts(0..<300, padding: 200))
-        #expect(files.calls(.write) == 2)
+        #expect(files.calls(.write) == opening + 2)
         try store.append(EventLine(300))
         store.store.close()
-        #expect(files.calls(.write) == 3)
+        #expect(files.calls(.write) == opening + 3)
     }
 
     @Test("a buffer that can never be written is bounded, and counted at the end")
@@ -103,7 +105,7 @@ struct DurabilityTests {
         #expect(try directory.segments().count == 2)
         let copy = try TemporaryDirectory()
         try directory.copy(to: copy)
-        #expect(try TestedStore.opened(JSONLStore(at: copy.path)).drain() == texts([0, 2]))
+        #expect(try TestedStore.opened(JSONLStore(at: copy.path), in: time.environment).drain() == texts([0, 2]))
         #expect(try store.drain() == texts([0, 2]))
         store.expectConservation()
     }

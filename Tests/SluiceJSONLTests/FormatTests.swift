@@ -37,7 +37,7 @@ struct FormatTests {
         let line = Array(text.utf8)[...]
         var stored = [UInt8](repeating: 0, count: line.count + LineFormat.overhead)
         stored.withUnsafeMutableBytes { LineFormat.write(line, checksum: Checksum.of(line), to: $0) }
-        let events = LineFormat.events(in: &stored)
+        let events = LineFormat.events(in: &stored, seed: 0)
         #expect(events.ranges == (text == "{}" ? [] : [line.indices]))
         #expect(events.damaged == 1 - events.ranges.count)
         #expect(LineFormat.canStore(line) == !events.ranges.isEmpty)
@@ -57,13 +57,13 @@ struct FormatTests {
                 // A newline makes two damaged lines of one.
                 let damaged = changed[place] == LineFormat.newline ? 2 : 1
                 var file = changed + [LineFormat.newline] + line
-                let events = LineFormat.events(in: &file)
+                let events = LineFormat.events(in: &file, seed: 0)
                 #expect(events.ranges == [second])
                 #expect(events.damaged == damaged)
             }
         }
         var file = line + [LineFormat.newline] + line + line.dropLast()
-        let events = LineFormat.events(in: &file)
+        let events = LineFormat.events(in: &file, seed: 0)
         #expect(events.ranges == [event.indices, second])
         #expect(events.damaged == 1, "the torn line")
         #expect(events.ranges.allSatisfy { file[$0] == event })

@@ -64,13 +64,15 @@ struct JoinedBatchTests {
         #expect(try next.nextBatch(events: 2)?.numbers == [9, 10, 11])
     }
 
-    @Test("joined segments never take more than one segment could hold, whatever size is requested")
-    func joinedSegmentsAreBounded() throws {
+    @Test(
+        "segments are joined up to the requested size, and up to an eighth of the capacity",
+        arguments: [(410_000, 10 << 20, [8, 4]), (.max, 10 << 20, [12]), (.max, 2_500_000, [6, 6])])
+    func joinedSegmentsAreBounded(bytes: Int, capacity: Int, expected: [Int]) throws {
         try leave((0..<12).map { [$0] }, padding: 50_000)
-        let store = try opened()
+        let store = try TestedStore.opened(JSONLStore(at: directory.path, capacity: capacity))
         var counts: [Int] = []
-        while let batch = try store.nextBatch(events: 10_000, bytes: .max) { counts.append(batch.events.count) }
-        #expect(counts == [5, 5, 2])
+        while let batch = try store.nextBatch(events: 10_000, bytes: bytes) { counts.append(batch.events.count) }
+        #expect(counts == expected)
     }
 
     @Test("the open segment is joined only if it fits as a whole")

@@ -10,7 +10,8 @@ struct SegmentIndexTests {
         bytes: Int = 100
     ) -> Segment {
         let name = SegmentName(lane, sequence: sequence, created: Timestamp(milliseconds: created))
-        return Segment(name, in: directory, at: "\(directory)/\(name.text)", fileBytes: bytes)
+        return Segment(
+            name, created: .zero, in: directory, at: "\(directory)/\(name.text)", fileBytes: bytes)
     }
 
     /// The same results as the index, without its speed.
@@ -130,41 +131,6 @@ struct SegmentIndexTests {
             }
         }
         permutations(expected)
-    }
-
-    @Test("segments from before a gap that is longer than the age limit never expire")
-    func marksImplausibleAges() {
-        var index = SegmentIndex()
-        let segments = [0, 100, 195, 300, 350].enumerated().map { segment(UInt64($0), created: 1_000 + $1) }
-        for segment in segments { index.insertSorted(segment) }
-        func plausible(at now: Int64) -> [Bool] {
-            for segment in segments { segment.hasPlausibleAge = true }
-            index.markImplausibleAges(
-                at: Timestamp(milliseconds: 1_000 + now), maximumAge: .milliseconds(100))
-            return segments.map(\.hasPlausibleAge)
-        }
-        #expect(plausible(at: 400) == [false, false, false, true, true])
-        #expect(plausible(at: 451) == [false, false, false, false, false])
-        #expect(plausible(at: 450) == [false, false, false, true, true])
-    }
-
-    @Test("events of both priorities show the time that passes for dead letters, and dead letters don't for events")
-    func marksImplausibleAgesByLane() {
-        var index = SegmentIndex()
-        let places: [(Lane, Int64, isPlausible: Bool)] = [
-            (.normal, 350, true), (.critical, 260, true), (.normal, 170, true), (.critical, 0, false),
-            (.rejected, 100, true), (.rejected, 20, true), (.rejected, -101, false),
-        ]
-        let segments = places.enumerated().map { segment(UInt64($0), $1.0, created: 1_000 + $1.1) }
-        for segment in segments { index.insertSorted(segment) }
-        index.markImplausibleAges(at: Timestamp(milliseconds: 1_400), maximumAge: .milliseconds(100))
-        #expect(segments.map(\.hasPlausibleAge) == places.map(\.isPlausible))
-    }
-
-    @Test("the age of a segment with an unknown time is never plausible")
-    func unknownTimeIsImplausible() {
-        #expect(!segment(1, created: 0).hasPlausibleAge)
-        #expect(segment(1, created: 1).hasPlausibleAge)
     }
 
     @Test("a settled segment is found among 20,000 without a walk over all of them")

@@ -58,6 +58,24 @@ struct StatusTests {
         #expect(try directory.files() == [])
     }
 
+    @Test("the last failure stays after a shutdown while events wait, and goes with them")
+    func keepsLastFailure() async throws {
+        let pipeline = try Pipeline(environment: PipelineEnvironment(time: time, random: { 0 })) {
+            JSONLStore(at: directory.path, files: files)
+            ScriptedTransport(then: .answer(.all(.retry(after: nil, reason: "the server is busy"), status: 503)))
+        }
+        pipeline.track("Purchase")
+        await pipeline.flush()
+        await pipeline.shutdown(timeout: .zero)
+        let kept = try #require(try status())
+        #expect(kept.contains(#""lastStatus":503,"lastFailure":"the server is busy""#))
+        let next = try opened()
+        #expect(try statusFiles() == [])
+        #expect(try next.drain().count == 1)
+        next.store.close()
+        #expect(try directory.files() == [])
+    }
+
     @Test("successes write the file once, and a host that pauses the pipeline writes it")
     func writesChangesOnly() async throws {
         let pipeline = try Pipeline(environment: time.environment) {
@@ -85,8 +103,7 @@ struct StatusTests {
         store.store.keep(status(.pausing))
         let name = try #require(try statusFiles().first)
         store.store.close()
-        #expect(try statusFiles() == [])
-        // A process that was killed leaves it.
+        // A process that was killed can leave both.
         for name in [name, "\(name).new"] { try StateFile(path: "\(directory.path)/\(name)").write([1]) }
         let next = try opened()
         #expect(try statusFiles() == [] && next.notes == [])
@@ -119,10 +136,11 @@ struct StatusTests {
         let store = try opened()
         try store.append(EventLine(1))
         store.store.keep(status(.pausing, failure: String(repeating: "x", count: 1_000_000)))
-        #expect(try #require(try status()).utf8.count < 1_100)
+        let text = try #require(try status())
+        #expect(text.utf8.count < 1_100)
         store.store.close()
-        store.store.keep(status(.pausing))
-        #expect(try statusFiles() == [])
+        store.store.keep(status(.paused))
+        #expect(try status() == text)
     }
 
     @Test("with encryption, the reason of a failure is left out")

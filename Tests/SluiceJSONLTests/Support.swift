@@ -180,7 +180,7 @@ extension TemporaryDirectory {
 
     /// The segments of waiting events.
     func segments() throws -> [String] {
-        try files().filter { !$0.contains("/rejected-") }
+        try files().filter { !$0.contains("/rejected-") && !$0.hasSuffix(SpareFiles.suffix) }
     }
 
     /// The segments of dead letters.

@@ -105,8 +105,11 @@ extension Event {
 }
 
 extension Processor {
-    package func processed(_ name: String = "Event", _ properties: Properties = [:]) -> Event? {
+    package func processed(
+        _ name: String = "Event", _ properties: Properties = [:], configure: (inout Event) -> Void = { _ in }
+    ) -> Event? {
         var event = Event.named(name, properties)
+        configure(&event)
         return process(&event) == .keep ? event : nil
     }
 }

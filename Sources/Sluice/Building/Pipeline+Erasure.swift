@@ -39,7 +39,7 @@ extension Pipeline {
     ///
     /// ```swift
     /// let report = await pipeline.erase { $0.distinctID == "42" }
-    /// for problem in report.left { log("call it later, too: \(problem)") }
+    /// for problem in report.left { print("call it later, too: \(problem)") }
     /// ```
     ///
     /// When this method returns, no erased event is sent any more, not even by a later process, except from the places in

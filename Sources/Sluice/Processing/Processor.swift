@@ -99,18 +99,17 @@ public protocol Processor: Sendable {
     /// ```swift
     /// /// Adds the last search to every event.
     /// final class LastSearch: Processor {
-    ///     private let lock = NSLock()
-    ///     nonisolated(unsafe) private var text: PropertyValue?  // The lock protects it.
+    ///     private let text = Locked<PropertyValue?>(nil)
     ///
     ///     func process(_ event: inout Event) -> Disposition {
-    ///         lock.withLock {
+    ///         event.properties["last_search"] = text.withLock { text in
     ///             if event.name == "Search" { text = event.properties["text"] }
-    ///             event.properties["last_search"] = text
+    ///             return text
     ///         }
     ///         return .keep
     ///     }
     ///
-    ///     func forget() { lock.withLock { text = nil } }
+    ///     func forget() { text.withLock { $0 = nil } }
     /// }
     /// ```
     func forget()
@@ -212,4 +211,15 @@ extension Signal {
             for processor in processors { processor.emit(for: self) }
         }
     }
+}
+
+/// A state with an event that each receiver must get once, also a receiver that gets events late.
+package protocol EventRepeating: KeptState {
+    /// Passes the event to a receiver that missed it, if there is one.
+    ///
+    /// - Parameters:
+    ///   - isHeld: Returns whether the receiver has the event with this id, because it was held.
+    ///   - deliver: Returns whether the event is stored.
+    /// - Returns: False if the event could not be stored.
+    func repeats(except isHeld: (EventID) -> Bool, _ deliver: (Event) -> Bool) -> Bool
 }

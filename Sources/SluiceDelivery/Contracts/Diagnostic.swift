@@ -1,7 +1,7 @@
 /// A message for the host's log. It never contains secrets or the contents of events.
 ///
 /// ```swift
-/// let pipeline = try Pipeline(onDiagnostic: { log("\($0.severity): \($0)") }) {
+/// let pipeline = try Pipeline(onDiagnostic: { print("\($0.severity): \($0)") }) {
 ///     MemoryStore()
 ///     StdoutTransport()
 /// }
@@ -54,7 +54,7 @@ public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
     ///
     /// ```swift
     /// let logger = { @Sendable (diagnostic: Diagnostic) in
-    ///     if diagnostic.severity >= .warning { log(diagnostic.message) }
+    ///     if diagnostic.severity >= .warning { print(diagnostic.message) }
     /// }
     /// ```
     public enum Severity: Int, Sendable, Hashable, Comparable {

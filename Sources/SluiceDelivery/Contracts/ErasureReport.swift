@@ -16,7 +16,7 @@ public struct ErasureReport: Sendable, Hashable {
     /// reason, such as a folder that a running process uses. `eraseEverything()` reports such places to the diagnostics instead.
     ///
     /// ```swift
-    /// for problem in await pipeline.erase(where: { $0.distinctID == "42" }).left { log(problem) }
+    /// for problem in await pipeline.erase(where: { $0.distinctID == "42" }).left { print(problem) }
     /// ```
     public package(set) var left: [String]
     /// Whether everything is gone. False if the pipeline is shut down, or if something could not be read or removed,

@@ -101,7 +101,7 @@ extension RouteLedger {
     /// The attempts of a route to send batches.
     ///
     /// ```swift
-    /// if let failure = ledger[route: "main"]?.attempts.lastFailure { log(failure) }
+    /// if let failure = ledger[route: "main"]?.attempts.lastFailure { print(failure) }
     /// ```
     public struct Attempts: Sendable, Hashable {
         /// Calls of ``Transport/send(_:)`` that have returned. A call that is cancelled before a suspension doesn't count.
@@ -140,9 +140,10 @@ extension Ledger: CustomStringConvertible {
 }
 
 extension RouteLedger: CustomStringConvertible {
-    /// The name, ``delivered``, ``waiting``, all other counts that aren't zero, and the last failure, in one line.
+    /// The name, ``delivered``, ``waiting``, all other counts that aren't zero, and the last failure, in one line. While
+    /// ``unreadBytes`` are left, more events wait than are counted.
     public var description: String {
-        "\(name): \(delivered) delivered, \(waiting) waiting"
+        "\(name): \(delivered) delivered, \(unreadBytes > 0 ? "at least " : "")\(waiting) waiting"
             + text(setAside, "set aside") + text(unreadBytes, "bytes unread") + text(rejected, "rejected")
             + text(held, "held") + text(dropped, "dropped") + text(recovered, "recovered") + text(inserted, "inserted")
             + text(duplicates, "duplicates") + text(replayed, "replayed")

@@ -3,27 +3,31 @@
 /// ```swift
 /// /// Keeps events in memory, without a limit and without dead letters.
 /// final class ArrayStore: Store {
-///     private let lock = NSLock()
-///     nonisolated(unsafe) private var waiting: [EventLine] = []
-///     nonisolated(unsafe) private var taken: [Batch.ID: [EventLine]] = [:]
+///     private struct State {
+///         var waiting: [EventLine] = []
+///         var taken: [Batch.ID: [EventLine]] = [:]
+///     }
 ///
-///     func append(_ line: EventLine) throws(SluiceError) { lock.withLock { waiting.append(line) } }
+///     private let state = Locked(State())
+///
+///     func append(_ line: EventLine) throws(SluiceError) { state.withLock { $0.waiting.append(line) } }
 ///
 ///     func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
-///         lock.withLock {
-///             guard let highest = waiting.map(\.priority).max() else { return nil }
-///             let events = Array(waiting.filter { $0.priority == highest }.prefix(size.events))
-///             waiting.removeAll(where: events.contains)
-///             let batch = Batch(id: .random(in: 0 ... .max), events: events)
-///             taken[batch.id] = events
+///         state.withLock { state in
+///             guard let highest = state.waiting.map(\.priority).max() else { return nil }
+///             // By place, because two events can be equal.
+///             let places = state.waiting.indices.filter { state.waiting[$0].priority == highest }.prefix(size.events)
+///             let batch = Batch(id: .random(in: 0 ... .max), events: places.map { state.waiting[$0] })
+///             for place in places.reversed() { state.waiting.remove(at: place) }
+///             state.taken[batch.id] = batch.events
 ///             return batch
 ///         }
 ///     }
 ///
-///     func settle(_ batch: Batch.ID) throws(SluiceError) { lock.withLock { taken[batch] = nil } }
+///     func settle(_ batch: Batch.ID) throws(SluiceError) { state.withLock { $0.taken[batch] = nil } }
 ///
 ///     var backlog: Backlog {
-///         let all = lock.withLock { waiting + taken.values.joined() }
+///         let all = state.withLock { $0.waiting + $0.taken.values.joined() }
 ///         return Backlog(events: all.count, bytes: all.reduce(0) { $0 + $1.bytes.count })
 ///     }
 /// }

@@ -16,7 +16,7 @@ public struct StoreObserver: Sendable {
     /// Creates an observer. A test of your store passes closures that record the reports.
     ///
     /// ```swift
-    /// let observer = StoreObserver(onDropped: { count, reason in log("\(count) lost: \(reason)") })
+    /// let observer = StoreObserver(onDropped: { count, reason in print("\(count) lost: \(reason)") })
     /// let store = MemoryStore()
     /// try store.open(observer, in: PipelineEnvironment())
     /// ```

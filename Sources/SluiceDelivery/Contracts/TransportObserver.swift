@@ -5,7 +5,7 @@ public struct TransportObserver: Sendable {
     /// Creates an observer. A test of your transport passes a closure that records the messages, or nothing.
     ///
     /// ```swift
-    /// let observer = TransportObserver(onNote: { log($0) })
+    /// let observer = TransportObserver(onNote: { print($0) })
     /// try StdoutTransport().open(observer, in: PipelineEnvironment())
     /// ```
     ///

@@ -23,10 +23,40 @@ package struct CurrentSend: Sendable {
     /// may block that thread. Nil for structs.
     package static var transport: (any Transport & AnyObject)? { current?.transport }
 
-    /// Whether waiting for the batches in flight of `route` would never end: the caller is the `send` of one. It is reported.
-    static func refusesToWait(for route: RouteRuntime) -> Bool {
-        guard current?.route === route else { return false }
-        route.update { $0.journal.reportOwnWait() }
-        return true
+    /// The routes with a `send` that waits for another route, each with that one.
+    private static let waits = Locked<[(route: RouteRuntime, other: RouteRuntime)]>([])
+
+    /// Runs `body`, which waits for the batches in flight of `route`, unless it would never end: the caller is the `send` of one
+    /// of them, or of a route that one of them waits for. That is reported.
+    ///
+    /// - Returns: nil if it would never end.
+    static func wait<Value>(for route: RouteRuntime, _ body: () async -> Value) async -> Value? {
+        guard let own = current?.route else { return await body() }
+        let isCircle = waits.withLock { waits in
+            var reached = [route]
+            var index = 0
+            while index < reached.count {
+                if reached[index] === own { return true }
+                let next = waits.filter { wait in
+                    wait.route === reached[index] && !reached.contains { $0 === wait.other }
+                }
+                reached += next.map(\.other)
+                index += 1
+            }
+            waits.append((own, route))
+            return false
+        }
+        if isCircle {
+            own.update { $0.journal.reportOwnWait() }
+            return nil
+        }
+        defer {
+            waits.withLock { waits in
+                if let index = waits.firstIndex(where: { $0.route === own && $0.other === route }) {
+                    waits.remove(at: index)
+                }
+            }
+        }
+        return await body()
     }
 }

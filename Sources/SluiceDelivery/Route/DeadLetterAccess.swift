@@ -25,8 +25,8 @@ package struct DeadLetterAccess {
 
     package func replay(where isMatch: @escaping @Sendable (DeadLetter) -> Bool) async throws(SluiceError) -> Int {
         try await route.useStore { [route] store throws(SluiceError) in
-            let ids = Set(try store.deadLetters().filter(isMatch).map(\.id))
-            return try DeadLetterAccess(route).replay(ids)
+            let letters = try store.deadLetters().filter(isMatch)
+            return try DeadLetterAccess(route).replay(letters)
         }
     }
 
@@ -64,13 +64,11 @@ package struct DeadLetterAccess {
     }
 
     /// Puts dead letters back. The caller is at the gate.
-    private func replay(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
-        let replayed = try route.store.replayDeadLetters(ids)
+    private func replay(_ letters: [DeadLetter]) throws(SluiceError) -> Int {
+        let replayed = try route.store.replayDeadLetters(Set(letters.map(\.id)))
         guard replayed > 0 else { return 0 }
-        route.update { state in
-            state.journal.replayed(replayed)
-            state.requestFlush()
-        }
+        let critical = letters.count { $0.line.priority == .critical }
+        route.update { $0.replayed(replayed, critical: min(critical, replayed)) }
         noteCount()
         return replayed
     }

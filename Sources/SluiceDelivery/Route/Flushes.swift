@@ -93,9 +93,9 @@ struct Flushes: Sendable {
         return ended
     }
 
-    mutating func appendedCritical() {
-        critical += 1
-        for index in flushes.indices { flushes[index].laterCritical += 1 }
+    mutating func appendedCritical(_ count: Int) {
+        critical += count
+        for index in flushes.indices { flushes[index].laterCritical += count }
     }
 
     mutating func took(_ batch: Batch) {
@@ -118,11 +118,6 @@ struct Flushes: Sendable {
     /// The host has erased events of an open batch.
     mutating func erased(_ places: [Int], of id: Batch.ID) {
         for index in flushes.indices { _ = flushes[index].left(places, id) }
-    }
-
-    /// Forgets a deleted batch.
-    mutating func removed(_ id: Batch.ID) {
-        for index in flushes.indices { flushes[index].batches[id] = nil }
     }
 
     /// Counts events that the store has found or, below zero, lost: normal ones first, and the oldest ones.

@@ -57,7 +57,7 @@ struct RouteJournal: Sendable {
         hasReportedOwnWait = true
         report(
             .note,
-            "the transport's send awaits a flush or a deletion of its own route, which would wait for this send: the call has "
+            "the transport's send awaits a flush or a deletion of its own route, or of one that waits for it: the call has "
                 + "returned without waiting. Make it elsewhere (reported once)")
     }
 

@@ -1,48 +1,96 @@
+/// Erasures, and the deletion of all waiting events, which is one that selects every event.
+///
+/// Batches in flight are awaited first, and may be delivered. One erasure is made at a time, while no worker sends or uses the
+/// store: first in the open batches, then in the store.
 extension RouteRuntime {
-    /// Erases waiting events and dead letters. Batches in flight are awaited first, and may be delivered.
-    ///
-    /// While no worker sends or uses the store, this call erases in the open batches and in the store.
+    /// Erases waiting events and dead letters.
     package func erase(where isMatch: @escaping @Sendable (EventLine) -> Bool) async -> ErasureReport {
-        if CurrentSend.refusesToWait(for: self) {
-            return ErasureReport(left: ["\(name): the transport's own send can't wait for its end: erase elsewhere"])
-        }
-        let number = update { $0.beginErasure() }
-        while true {
-            switch update({ $0.nextStep(ofErasure: number) }) {
-            case .erase(let open):
-                return await Task.runningOnOwnThread(hasThreads: environment.hasThreads) {
-                    self.erase(number, in: open, where: isMatch)
-                }
-            case .wait(let inputs): _ = await wait(for: .changed, inputs: inputs)
-            case .stop:
-                let report = ErasureReport(left: ["\(name): the pipeline was shut down: erase in the next process"])
-                update { $0.endErasure(number, report) }
-                return report
+        await erase(where: isMatch) { _ in
+            do throws(SluiceError) {
+                return try self.store.erase(where: isMatch)
+            } catch {
+                return ErasureReport(left: ["\(self.name): \(error)"])
             }
         }
     }
 
-    /// Without the lock, because `isMatch` is the host's code. No worker uses the open batches.
+    /// Deletes all waiting events, and returns whether all of them are gone. Dead letters stay.
+    package func deleteAll() async -> Bool {
+        await erase(where: { _ in true }, inStore: deleteStored).isComplete
+    }
+
     private func erase(
-        _ number: Int, in open: [OpenBatch], where isMatch: @escaping @Sendable (EventLine) -> Bool
-    ) -> ErasureReport {
-        var erased = 0
+        where isMatch: @escaping @Sendable (EventLine) -> Bool,
+        inStore eraseStored: @escaping @Sendable (_ isComplete: Bool) -> ErasureReport
+    ) async -> ErasureReport {
+        await CurrentSend.wait(for: self) {
+            let number = update { $0.beginErasure() }
+            while true {
+                switch update({ $0.nextStep(ofErasure: number) }) {
+                case .erase(let open):
+                    return await Task.runningOnOwnThread(hasThreads: environment.hasThreads) {
+                        let (events, isComplete) = self.erase(in: open, where: isMatch)
+                        var report = eraseStored(isComplete)
+                        self.update { $0.endErasure(number, report) }
+                        report.events += events
+                        DeadLetterAccess(self).noteCount()
+                        self.update { $0.gate.leave() }
+                        return report
+                    }
+                case .wait(let inputs): await wait(for: .changed, inputs: inputs)
+                case .stop:
+                    let report = ErasureReport(left: ["\(name): the pipeline was shut down: erase in the next process"])
+                    update { $0.endErasure(number, report) }
+                    return report
+                }
+            }
+        } ?? ErasureReport(left: ["\(name): the transport's own send can't wait for its end: erase elsewhere"])
+    }
+
+    /// Without the lock, because `isMatch` is the host's code. No worker uses the open batches.
+    ///
+    /// - Returns: the number of erased events, and whether the store could remove the batches without other events.
+    private func erase(in open: [OpenBatch], where isMatch: (EventLine) -> Bool) -> (events: Int, isComplete: Bool) {
+        var (events, isComplete) = (0, true)
         for batch in open {
             let places = batch.rest.filter { isMatch(batch.batch.events[$0]) }
             if places.isEmpty { continue }
-            erased += places.count
-            if update({ $0.erased(places, of: batch.id) }) { _ = Worker(self).remove(batch.id) }
+            events += places.count
+            if update({ $0.erased(places, of: batch.id) }), !remove(batch.id) { isComplete = false }
         }
-        var report: ErasureReport
+        return (events, isComplete)
+    }
+
+    /// Deletes all events in the store that waited when it began, and events that are tracked during the call can go, too.
+    private func deleteStored(_ isComplete: Bool) -> ErasureReport {
+        var (isComplete, report) = (isComplete, ErasureReport())
+        var bytes = store.backlog.bytes
+        // Some batches are not in the backlog, for example those of another process that has died. Their number is limited,
+        // so that the deletion ends although the host tracks faster than it deletes.
+        var more = 1_000
         do throws(SluiceError) {
-            report = try store.erase(where: isMatch)
+            while bytes > 0 || more > 0, let batch = try store.nextBatch(BatchSize(events: 500, bytes: 262_144)),
+                !batch.events.isEmpty
+            {
+                if bytes <= 0 { more -= 1 }
+                bytes -= batch.events.reduce(0) { $0 + $1.bytes.count }
+                guard let open = update({ $0.took(toDelete: batch) }) else {
+                    return ErasureReport(left: ["the pipeline was shut down"])
+                }
+                if !erase(in: [open], where: { _ in true }).isComplete { isComplete = false }
+            }
+            if !isComplete || bytes > 0 && !store.backlog.isEmpty { report.left = ["the store still has some"] }
         } catch {
-            report = ErasureReport(left: ["\(name): \(error)"])
+            report.left = ["\(error)"]
         }
-        update { [report] in $0.endErasure(number, report) }
-        report.events += erased
-        DeadLetterAccess(self).noteCount()
-        update { $0.gate.leave() }
+        if let store = store as? any UnreadDeleting {
+            do throws(SluiceError) {
+                report = try store.deleteUnread()
+            } catch {
+                report.left = ["\(error)"]
+            }
+        }
+        if let problem = report.left.first { self.report("the waiting events could not all be deleted: \(problem)") }
         return report
     }
 }

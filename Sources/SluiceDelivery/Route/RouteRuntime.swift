@@ -100,7 +100,7 @@ package final class RouteRuntime: Sendable {
                 }
             } catch {}  // The store was closed before.
         }
-        _ = await wait(for: .closed)
+        await wait(for: .closed)
         alarm.cancel()
         close()
     }
@@ -196,21 +196,21 @@ package final class RouteRuntime: Sendable {
     @discardableResult
     package func flush(until end: Duration? = nil) async -> FlushReport {
         let alarm = Alarm(environment.time)
-        let isOwnWait = CurrentSend.refusesToWait(for: self)
         if let end { alarm.set(end) { self.update { $0.endFlushes(.due(end)) } } }
-        let report = await withCheckedContinuation { continuation in
-            update { state in
-                state.flush(until: isOwnWait ? .zero : end) { continuation.resume(returning: $0) }
-                if isOwnWait { state.endFlushes(.due(.zero)) }
+        defer { alarm.set(nil) }
+        let report = await CurrentSend.wait(for: self) {
+            await withCheckedContinuation { continuation in
+                update { $0.flush(until: end) { continuation.resume(returning: $0) } }
             }
         }
-        alarm.set(nil)
-        return report
-    }
-
-    /// Deletes all waiting events, and returns whether all of them are gone.
-    package func deleteAll() async -> Bool {
-        CurrentSend.refusesToWait(for: self) ? false : await wait(for: .deleted)
+        if let report { return report }
+        // A flush begins and ends immediately.
+        return await withCheckedContinuation { continuation in
+            update { state in
+                state.flush(until: .zero) { continuation.resume(returning: $0) }
+                state.endFlushes(.due(.zero))
+            }
+        }
     }
 
     /// The counts of the route. If it asks the store for its counts too, it can wait for a disk. A store that is in use after
@@ -253,6 +253,19 @@ package final class RouteRuntime: Sendable {
 
     // MARK: State
 
+    /// Removes a batch from the store.
+    ///
+    /// - Returns: whether the store could remove it.
+    func remove(_ batch: Batch.ID) -> Bool {
+        do throws(SluiceError) {
+            try store.settle(batch)
+            return true
+        } catch {
+            report("a batch could not be removed and may be sent again by a later process: \(error)")
+            return false
+        }
+    }
+
     /// Reports a failure of the store.
     func report(_ failure: String) { update { $0.journal.report(.store, failure) } }
 
@@ -283,7 +296,7 @@ package final class RouteRuntime: Sendable {
     private func runActions() {
         let actions = state.withLock { $0.takeActions() }
         for diagnostic in actions.diagnostics { onDiagnostic(diagnostic) }
-        for (waiter, value) in actions.waiters { waiter.resume(value) }
+        for waiter in actions.waiters { waiter.resume() }
         for (resume, report) in actions.flushes { resume(report) }
         // Last, because a drive can hang.
         if actions.mustClose {
@@ -298,10 +311,10 @@ package final class RouteRuntime: Sendable {
         Task.onOwnThread(hasThreads: environment.hasThreads, body)
     }
 
-    func wait(for event: Waiters.Waiter.Event, inputs: Int? = nil) async -> Bool {
+    func wait(for event: Waiters.Waiter.Event, inputs: Int? = nil) async {
         await withCheckedContinuation { continuation in
             update { state in
-                let waiter = Waiters.Waiter(event: event) { continuation.resume(returning: $0) }
+                let waiter = Waiters.Waiter(event: event) { continuation.resume() }
                 state.waiters.wait(waiter, inputs: inputs, state.gate)
             }
         }

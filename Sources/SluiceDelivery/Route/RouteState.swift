@@ -30,8 +30,6 @@ struct RouteState: Sendable {
     private(set) var isTaking = false
     /// Events with a final verdict that the store is about to learn.
     private var unsettled = 0
-    /// Whether the current deletion has removed everything so far.
-    private var isDeletionComplete = true
 
     init(name: String, policy: DeliveryPolicy, maximumBatchSize maximum: BatchSize, capacity: Int = .max) {
         self.policy = policy
@@ -58,7 +56,7 @@ struct RouteState: Sendable {
     mutating func appended(_ priority: Event.Priority, isLast: Bool = true, at now: () -> Duration) {
         journal.ledger.waiting += 1
         waiters.noted()
-        if priority == .critical { flushes.appendedCritical() }
+        if priority == .critical { flushes.appendedCritical(1) }
         // Events in unread files are older and are taken first. They would use up a pass for the counted events alone.
         let mayBegin = isLast && journal.ledger.unreadBytes == 0
         let isReady = !rule.isInDoubt && !conditions.mustWait
@@ -75,6 +73,13 @@ struct RouteState: Sendable {
         let before = journal.ledger.waiting
         change(&journal)
         flushes.changed(by: journal.ledger.waiting - before)
+    }
+
+    /// Counts dead letters that wait again, and sends them now.
+    mutating func replayed(_ count: Int, critical: Int) {
+        journal.replayed(count)
+        flushes.appendedCritical(critical)
+        requestFlush()
     }
 
     /// The ledger; see ``RouteJournal/ledger(with:resolved:setAside:)``.
@@ -190,11 +195,6 @@ struct RouteState: Sendable {
     /// Decides the next step of a worker.
     mutating func next(at now: Duration, random: () -> UInt64) -> Step {
         if isStopped { return .stop }
-        if mustDelete {
-            guard isQuiet, !waiters.isDeleting, gate.enter() else { return .wait(inputs: waiters.inputs) }
-            waiters.beginDeletion()
-            return .deleteAll(rule.open.map(\.id))
-        }
         if mustErase || isTaking { return .wait(inputs: waiters.inputs) }
         if let stop, now >= stop.deadline { return end() }
         if let obstacle = obstacle(at: now) { return obstacle }
@@ -276,7 +276,7 @@ struct RouteState: Sendable {
         passes.took(batch.events.count, critical: critical)
         waiters.noted()
         // There may be room and work for another worker.
-        if policy.maximumBatchesInFlight > 1 || mustDelete || mustErase { waiters.changed() }
+        if policy.maximumBatchesInFlight > 1 || mustErase { waiters.changed() }
     }
 
     /// Call this when the store gave a worker no batch.
@@ -344,39 +344,7 @@ struct RouteState: Sendable {
         flushes.record(settlement)
         rule.settled(settlement.part, settlement.actions)
         waiters.noted()
-        if policy.maximumBatchesInFlight > 1 || mustDelete || mustErase { waiters.changed() }
-    }
-}
-
-// MARK: - Deletion
-
-extension RouteState {
-    private var mustDelete: Bool { !isStopped && waiters.wantDeletion && !erasures.isRunning }
-
-    /// Counts a deleted batch. The store could remove it if `isComplete`.
-    mutating func deleted(_ batch: Batch.ID, isComplete: Bool) {
-        journal.deleted(rule.remove(batch))
-        flushes.removed(batch)
-        if !isComplete { isDeletionComplete = false }
-        waiters.changed()
-    }
-
-    /// Counts a batch that was taken in order to delete it.
-    ///
-    /// - Returns: whether the deletion goes on; false after the deadline of a shutdown.
-    mutating func took(toDelete batch: Batch) -> Bool {
-        rule.took(batch, size: BatchSize(events: .max, bytes: .max))
-        flushes.took(batch)
-        return gate.isOpen
-    }
-
-    /// Ends the deletion that ``Step/deleteAll(_:)`` began.
-    mutating func deletedAll(isComplete: Bool) {
-        waiters.endDeletion(success: isComplete && isDeletionComplete)
-        isDeletionComplete = true
-        gate.leave()
-        // The workers end the flushes, unless they find events that came in the meantime.
-        waiters.changed()
+        if policy.maximumBatchesInFlight > 1 || mustErase { waiters.changed() }
     }
 }
 
@@ -395,11 +363,17 @@ extension RouteState {
     /// Decides the next step of the caller of an erasure.
     mutating func nextStep(ofErasure number: Int) -> ErasureStep {
         if isStopped { return .stop }
-        guard erasures.current == number, !mustDelete, isQuiet, gate.enter() else {
-            return .wait(inputs: waiters.inputs)
-        }
-        erasures.isRunning = true
+        guard erasures.current == number, isQuiet, gate.enter() else { return .wait(inputs: waiters.inputs) }
         return .erase(rule.open)
+    }
+
+    /// Counts a batch that was taken in order to delete it.
+    ///
+    /// - Returns: the open batch; nil after the deadline of a shutdown, which ends the deletion.
+    mutating func took(toDelete batch: Batch) -> OpenBatch? {
+        rule.took(batch, size: BatchSize(events: .max, bytes: .max))
+        flushes.took(batch)
+        return gate.isOpen ? rule.batch(batch.id) : nil
     }
 
     /// Takes erased events out of an open batch.
@@ -408,16 +382,14 @@ extension RouteState {
     mutating func erased(_ places: [Int], of id: Batch.ID) -> Bool {
         flushes.erased(places, of: id)
         journal.deleted(places.count)
-        rule.erase(places, of: id)
-        guard rule.batch(id)?.rest.isEmpty ?? true else { return false }
-        rule.remove(id)
-        return true
+        return rule.erase(places, of: id)
     }
 
     /// Ends an erasure, and counts the store's part of it.
     mutating func endErasure(_ number: Int, _ report: ErasureReport) {
         reported { $0.erased(report) }
         erasures.remove(number)
+        // The workers end the flushes, unless they find events that came in the meantime.
         waiters.changed()
     }
 }
@@ -426,8 +398,6 @@ extension RouteState {
 struct Erasures: Sendable {
     private var waiting: [Int] = []
     private var last = 0
-    /// Whether one is being made. No worker uses the store then.
-    var isRunning = false
 
     /// The one that runs or must begin.
     var current: Int? { waiting.first }
@@ -438,10 +408,7 @@ struct Erasures: Sendable {
         return last
     }
 
-    mutating func remove(_ number: Int) {
-        if current == number { isRunning = false }
-        waiting.removeAll { $0 == number }
-    }
+    mutating func remove(_ number: Int) { waiting.removeAll { $0 == number } }
 }
 
 // MARK: - Status
@@ -482,8 +449,6 @@ enum Step: Sendable {
     /// Take a batch of this size. The worker is at the gate.
     case take(BatchSize, inputs: Int)
     case send(Part)
-    /// Delete everything in the store and these batches. The worker is at the gate.
-    case deleteAll([Batch.ID])
     /// Wait until ``Waiters/inputs`` has another value.
     case wait(inputs: Int)
     case stop
@@ -517,7 +482,7 @@ struct Settlement: Sendable {
 
 /// The actions that follow from a change of ``RouteState``. Run them without the lock.
 struct Actions: Sendable {
-    let waiters: [(Waiters.Waiter, Bool)]
+    let waiters: [Waiters.Waiter]
     let flushes: [(resume: @Sendable (FlushReport) -> Void, report: FlushReport)]
     let diagnostics: [Diagnostic]
     let mustClose: Bool

@@ -1,26 +1,23 @@
-/// The callers that wait for a route: deletions, shutdowns and idle workers. This is a value without I/O.
+/// The callers that wait for a route: erasures, shutdowns and idle workers. This is a value without I/O.
 struct Waiters: Sendable {
     struct Waiter: Sendable {
         enum Event: Sendable, Equatable {
-            case deleted
             /// Delivery has ended, and the store is closed.
             case closed
-            /// The state has changed, and a worker must decide its next step.
+            /// The state has changed, and a worker or an erasure must decide its next step.
             case changed
         }
 
         let event: Event
-        /// Lets the caller continue. The value says whether the event happened as it should.
-        let resume: @Sendable (Bool) -> Void
+        /// Lets the caller continue.
+        let resume: @Sendable () -> Void
     }
 
     private var waiting: [Waiter] = []
-    /// Callers of the deletion in progress. Later callers wait for a deletion of their own.
-    private var deleting: [Waiter]?
-    /// Waiters to resume without the lock, each with its value.
-    private(set) var ended: [(Waiter, Bool)] = []
+    /// Waiters to resume without the lock.
+    private(set) var ended: [Waiter] = []
 
-    /// Counts the changes. A worker that has missed one since it decided to wait doesn't begin to wait.
+    /// Counts the changes. A caller that has missed one since it decided to wait doesn't begin to wait.
     private(set) var inputs = 0
     /// When the workers are woken, if nothing wakes them before.
     private(set) var alarm: Duration?
@@ -29,18 +26,15 @@ struct Waiters: Sendable {
     ///
     /// - Parameters:
     ///   - waiter: the caller and its event.
-    ///   - seen: for a worker, the value of ``inputs`` when it decided to wait.
+    ///   - seen: for ``Waiter/Event/changed``, the value of ``inputs`` when the caller decided to wait.
     ///   - gate: the store's gate.
     mutating func wait(_ waiter: Waiter, inputs seen: Int?, _ gate: StoreGate) {
         let isOver =
             switch waiter.event {
             case .changed: gate.isEnding || inputs != seen
-            case .deleted: gate.isEnding
             case .closed: gate.isClosed
             }
-        if isOver { ended.append((waiter, waiter.event != .deleted)) } else { waiting.append(waiter) }
-        // A worker deletes.
-        if waiter.event == .deleted { changed() }
+        if isOver { ended.append(waiter) } else { waiting.append(waiter) }
     }
 
     // MARK: Workers
@@ -77,41 +71,17 @@ struct Waiters: Sendable {
     mutating func stop() {
         alarm = nil
         changed()
-        end(.deleted, success: false)
     }
 
     // MARK: Events
 
-    mutating func end(_ event: Waiter.Event, success: Bool = true) {
-        ended += remove { $0.event == event }.map { ($0, success) }
+    mutating func end(_ event: Waiter.Event) {
+        guard waiting.contains(where: { $0.event == event }) else { return }
+        ended += waiting.filter { $0.event == event }
+        waiting.removeAll { $0.event == event }
     }
 
-    // MARK: Deletion
-
-    /// Whether a deletion goes on.
-    var isDeleting: Bool { deleting != nil }
-
-    /// Whether a deletion goes on or must begin.
-    var wantDeletion: Bool { isDeleting || waiting.contains { $0.event == .deleted } }
-
-    /// Begins a deletion for all that wait for one.
-    mutating func beginDeletion() { deleting = remove { $0.event == .deleted } }
-
-    /// Ends the deletion that goes on.
-    mutating func endDeletion(success: Bool) {
-        ended += (deleting ?? []).map { ($0, success) }
-        deleting = nil
-    }
-
-    // MARK: Ended waits
-
-    private mutating func remove(_ isMatch: (Waiter) -> Bool) -> [Waiter] {
-        guard waiting.contains(where: isMatch) else { return [] }
-        defer { waiting.removeAll(where: isMatch) }
-        return waiting.filter(isMatch)
-    }
-
-    mutating func takeEnded() -> [(Waiter, Bool)] {
+    mutating func takeEnded() -> [Waiter] {
         defer { ended = [] }
         return ended
     }

@@ -22,11 +22,8 @@ struct Worker {
                 guard let settlement = await deliver(part) else { return }
                 settle(settlement)
                 step = next { state, _ in state.finish(settlement) }
-            case .deleteAll(let open):
-                deleteAll(open)
-                step = next()
             case .wait(let inputs):
-                _ = await route.wait(for: .changed, inputs: inputs)
+                await route.wait(for: .changed, inputs: inputs)
                 step = next()
             case .stop: return
             }
@@ -74,7 +71,7 @@ struct Worker {
                 }
                 route.store.reject(letters, in: id)
             case .settle(let places, let id): route.store.settle(places, of: id)
-            case .remove(let id): _ = remove(id)
+            case .remove(let id): _ = route.remove(id)
             }
         }
         if settlement.rejected > 0 { DeadLetterAccess(route).noteCount() }
@@ -122,62 +119,6 @@ struct Worker {
             route.update { $0.compare(backlog, inputs: unexplained, at: now, random: random) }
         }
         return next()
-    }
-
-    // MARK: Deleting
-
-    /// Removes a batch from the store.
-    ///
-    /// - Returns: whether the store could remove it.
-    func remove(_ batch: Batch.ID) -> Bool {
-        do throws(SluiceError) {
-            try route.store.settle(batch)
-            return true
-        } catch {
-            route.report("a batch could not be removed and may be sent again by a later process: \(error)")
-            return false
-        }
-    }
-
-    /// Deletes all events that waited when it began. The worker is at the gate, and no other one sends or uses the store.
-    private func deleteAll(_ open: [Batch.ID]) {
-        for id in open {
-            let isComplete = remove(id)
-            route.update { $0.deleted(id, isComplete: isComplete) }
-        }
-        var isComplete = false
-        var isCut = false
-        var failure: SluiceError?
-        var bytes = route.store.backlog.bytes
-        // Some batches are not in the backlog, for example those of another process that has died. A limit, so that a host
-        // that tracks faster than this deletes doesn't keep it busy without end.
-        var more = 1_000
-        do throws(SluiceError) {
-            while bytes > 0 || more > 0, let batch = try route.store.nextBatch(BatchSize(events: 500, bytes: 262_144)) {
-                if bytes <= 0 { more -= 1 }
-                bytes -= batch.events.reduce(0) { $0 + $1.bytes.count }
-                isCut = !route.update { $0.took(toDelete: batch) }
-                if isCut { break }
-                let isRemoved = remove(batch.id)
-                route.update { $0.deleted(batch.id, isComplete: isRemoved) }
-            }
-            // A store may hold events that it can't read now.
-            isComplete = !isCut && (bytes <= 0 || route.store.backlog.isEmpty)
-        } catch {
-            failure = error
-        }
-        if !isCut, let store = route.store as? any UnreadDeleting {
-            do throws(SluiceError) {
-                let report = try store.deleteUnread()
-                route.update { $0.reported { $0.erased(report) } }
-                failure = report.left.first.map { SluiceError(.inputOutput, $0) }
-                isComplete = failure == nil
-            } catch {
-                (isComplete, failure) = (false, error)
-            }
-        }
-        if let failure { route.report("the waiting events could not all be deleted: \(failure)") }
-        route.update { $0.deletedAll(isComplete: isComplete) }
     }
 }
 

@@ -81,9 +81,10 @@ extension Answer {
     private mutating func readEach(_ list: [Verdict], _ verdicts: Verdicts) {
         let sent = list.indices.filter { list[$0].kind != .unsendable }
         dead = list.indices.filter { list[$0].kind == .unsendable }.map { ($0, list[$0]) }
-        // The transport could not send some events. The receiver has answered the others as a whole.
-        if !dead.isEmpty, let first = sent.first, sent.allSatisfy({ list[$0].kind == list[first].kind }),
-            ![.rejected, .retry(after: .zero)].contains(list[first].kind)
+        // One answer for all that were sent. A list can name a retry or a rejection, and also consist of nothing else.
+        if let first = sent.first, sent.allSatisfy({ list[$0].kind == list[first].kind }),
+            list[first].kind == .tooLarge
+                || !dead.isEmpty && ![.rejected, .retry(after: .zero)].contains(list[first].kind)
         {
             return readWhole(list[first], verdicts, sent)
         }

@@ -1,5 +1,3 @@
-internal import SluiceLibC
-
 /// Decides whether a failure is the receiver's fault or an event's, and which part is next. This is a value without clocks,
 /// stores and random numbers of its own.
 ///
@@ -44,96 +42,41 @@ struct DeliveryRule: Sendable {
     }
 
     /// A failure since the last acceptance.
-    private struct Failed: Sendable {
+    struct Failed: Sendable {
         /// The events that it can blame, in groups.
         var groups: [[EventKey]]
         let failure: Answer.Failure
     }
 
-    /// A former failure whose events are not all accepted yet.
-    private struct Blame: Sendable {
-        /// Events that are not accepted. The failure is the fault of one of them, or of none.
-        var left: Int
-        /// The acceptances directly before and after it: 0, 1 or 2.
-        let witnesses: Int
-        let failure: Answer.Failure
-    }
-
-    /// The knowledge about one event.
-    private struct Mark: Sendable {
-        /// The failures that it was in, by number.
-        var blames: [Int] = []
-        /// How often it failed alone.
-        var tries = 0
-        /// When it can be sent next.
-        var due = DeliveryRule.past
-        /// Whether the receiver has named that time.
-        var isNamed = false
-    }
-
-    private let policy: DeliveryPolicy
     /// A search takes no other batch while it has so many bytes to send.
-    private let maximumSearch: Int
+    let maximumSearch: Int
     /// The batches that the store has handed out, in the order of taking.
     private(set) var open: [OpenBatch] = []
-    private var marks: [EventKey: Mark] = [:]
-    private var blames: [Int: Blame] = [:]
-    private var failures = 0
+    private(set) var blame = Blame()
+    private var pause: Pause
     /// The number of failures since the last acceptance.
     private(set) var row = 0
-    private var failed: [Failed] = []
-    /// The length of the next pause, as the exponent of its growth.
-    private var exponent = 0.0
-    /// The failures that were chance, and all answers that are no event's fault. Both fade.
-    private var chances = (failures: 0.0, all: 0.0)
-    private var probeEvents = 1
-    /// No request before the end of the pause. If the receiver has named it, nothing ends it early.
-    private var pause = (end: DeliveryRule.past, isNamed: false)
-    /// Pauses that the network has ended since the last acceptance.
-    private var networkRetries = 0
+    private(set) var failed: [Failed] = []
+    private(set) var probeEvents = 1
     /// Whether the store could not return a batch since the last answer. Open events are sent before it is asked again.
-    private var isStoreFailing = false
+    private(set) var isStoreFailing = false
     /// Events without a final verdict in all open batches.
     private(set) var waiting = 0
 
-    /// Before every time of a clock, which can be negative.
-    private static let past = Duration.seconds(-1 << 40)
     private static let rowLength = 8
+    /// So many failures in a row are the receiver's fault.
+    private static let outage = 12
     /// If the batches whose events are all set aside have more bytes, no answer protects an event.
     private static let maximumSetAside = 1 << 20
     private static let maximumProbe = 512
-    private static let maximumNetworkRetries = 3
     /// A receiver can't delay a route for longer. Otherwise a wrong header could stop it.
     private static let maximumRetryAfter = Duration.seconds(3_600)
-    /// An event is guilty if all its failures are chance with a lower probability.
-    private static let guilt = 0.00001
-    /// A receiver that fails less often is well: a failure counts whole.
-    private static let wellChance = 0.05
-    private static let growth = 1.3
-    /// A longer outage needs no more acceptances after it.
-    private static let maximumExponent = 40.0
-    /// An acceptance takes back this many steps of growth. More would let all clients of a recovering receiver come together.
-    private static let earned = 4.0
-    /// Events are sent together while they have less blame.
-    private static let sharedBlame = 0.5
 
     /// `capacity` is the number of bytes that the store keeps. Good events are found behind many bad ones, but the store can't
     /// evict what a search has taken.
     init(_ policy: DeliveryPolicy, capacity: Int = .max) {
-        self.policy = policy
+        pause = Pause(policy)
         maximumSearch = min(8 << 20, capacity / 2)
-    }
-
-    /// The probability that the receiver fails whatever it gets.
-    private var chance: Double { (chances.failures + 0.5) / (chances.all + 10) }
-
-    /// How much a failure with no, one and two witnesses counts: with a receiver that refuses four of five requests, a
-    /// thirteenth. One witness says little, and nothing unless the receiver is well.
-    private var weights = [0.0, 0.0, 1.0]
-
-    private mutating func weigh() {
-        let whole = min(1, log(chance) / log(Self.wellChance))
-        weights = [0, whole * max(0, 1 - 2 * chance / Self.wellChance) / 2, whole]
     }
 
     // MARK: Batches
@@ -146,20 +89,21 @@ struct DeliveryRule: Sendable {
     }
 
     /// Forgets a batch that the store has removed or no longer has.
-    ///
-    /// - Returns: the number of its events without a final verdict.
-    @discardableResult
-    mutating func remove(_ id: Batch.ID) -> Int {
-        guard let index = index(of: id) else { return 0 }
-        let count = open[index].rest.count
+    mutating func remove(_ id: Batch.ID) {
+        guard let index = index(of: id) else { return }
         resolve(open[index].rest, in: index, as: .gone)
         open.remove(at: index)
-        return count
     }
 
     /// Takes events out of an open batch that the host has erased.
-    mutating func erase(_ places: [Int], of id: Batch.ID) {
-        if let index = index(of: id) { resolve(places, in: index, as: .gone) }
+    ///
+    /// - Returns: whether no other events are left. The batch is then forgotten, and the store must remove it.
+    mutating func erase(_ places: [Int], of id: Batch.ID) -> Bool {
+        guard let index = index(of: id) else { return true }
+        resolve(places, in: index, as: .gone)
+        guard open[index].rest.isEmpty else { return false }
+        open.remove(at: index)
+        return true
     }
 
     func batch(_ id: Batch.ID) -> OpenBatch? { index(of: id).map { open[$0] } }
@@ -180,28 +124,28 @@ struct DeliveryRule: Sendable {
     var isInDoubt: Bool { row > 0 }
 
     /// Whether the route must send as soon as it may, whatever its triggers say: after a failure or a pause.
-    var mustRetry: Bool { isInDoubt || pause.end > Self.past }
+    var mustRetry: Bool { isInDoubt || pause.end > .past }
 
     /// The last failure; nil after an acceptance.
     var lastFailure: Answer.Failure? { failed.last?.failure }
 
     /// Whether the receiver accepts events, and others are blamed.
-    var isSearching: Bool { blames.values.contains { weights[$0.witnesses] > 0 } }
+    var isSearching: Bool { blame.isSearching }
 
     /// Whether an event waits that another attempt can help: it is not blamed, or was not sent alone.
     var hasHope: Bool {
         open.contains { batch in
-            batch.rest.contains { mark($0, in: batch).map { $0.tries == 0 || blame(of: $0) == 0 } ?? true }
+            batch.rest.contains { blame[batch.key($0)].map { $0.tries == 0 || blame.of($0) == 0 } ?? true }
         }
     }
 
     /// Events that wait while others go: they are blamed, failed alone, or the receiver has named a time for them.
     var setAside: Int {
-        if marks.isEmpty { return 0 }
+        if blame.isEmpty { return 0 }
         return open.reduce(0) { sum, batch in
             sum
                 + batch.rest.count { place in
-                    mark(place, in: batch).map { $0.due > Self.past || blame(of: $0) > 0 } ?? false
+                    blame[batch.key(place)].map { $0.due > .past || blame.of($0) > 0 } ?? false
                 }
         }
     }
@@ -209,7 +153,7 @@ struct DeliveryRule: Sendable {
     // MARK: Offers
 
     /// When the last pause ends or ended; nil without one.
-    var pauseEnd: Duration? { pause.end > Self.past ? pause.end : nil }
+    var pauseEnd: Duration? { pause.end > .past ? pause.end : nil }
 
     /// When the pause ends; nil without one.
     func pauseEnd(at now: Duration) -> Duration? { pause.end > now ? pause.end : nil }
@@ -219,12 +163,7 @@ struct DeliveryRule: Sendable {
     ///
     /// A network that comes and goes ends few pauses of a receiver that accepts nothing.
     mutating func endWaits(byNetwork isNetwork: Bool = false) {
-        if isNetwork {
-            guard networkRetries < Self.maximumNetworkRetries else { return }
-            if row > 0 { networkRetries += 1 }
-        }
-        if !pause.isNamed { pause.end = Self.past }
-        for (key, mark) in marks where !mark.isNamed { marks[key]?.due = Self.past }
+        if pause.endEarly(byNetwork: isNetwork, isInDoubt: isInDoubt) { blame.endWaits() }
     }
 
     /// Decides the next step.
@@ -239,174 +178,18 @@ struct DeliveryRule: Sendable {
     mutating func offer(
         takeable: Int, maximumInFlight: Int = 1, limit: (BatchSize) -> BatchSize, at now: Duration, random: () -> UInt64
     ) -> Offer {
-        if open.isEmpty, takeable <= 0 { (marks, blames) = ([:], [:]) }
+        if open.isEmpty, takeable <= 0 { blame.forgetAll() }
         let inFlight = open.count(where: \.isInFlight)
         // Only one request at a time shows whose fault a failure is.
-        let isCalm = row == 0 && marks.isEmpty
+        let isCalm = row == 0 && blame.isEmpty
         if inFlight >= (isCalm ? maximumInFlight : 1) { return .wait(until: nil) }
         if let end = pauseEnd(at: now) {
             // All that is left can have times of its own.
             return .wait(until: takeable > 0 || hasDue(at: end) ? end : nextDue(after: end))
         }
-        let offer = row == 0 ? next(takeable > 0, limit, now) : answerDoubt(takeable > 0, limit, now, random)
+        let offer = row == 0 ? next(takeable > 0, limit, now, random) : answerDoubt(takeable > 0, limit, now, random)
         if case .send(let part) = offer, let index = index(of: part.batch.id) { open[index].isInFlight = true }
         return offer
-    }
-
-    /// The receiver has accepted the last part: the next events in order, and in turn some that are blamed.
-    private func next(_ canTake: Bool, _ limit: (BatchSize) -> BatchSize, _ now: Duration) -> Offer {
-        let isTurn = Int(chances.all) % 2 == 0
-        let blamed = isTurn || !canTake ? leastBlamed(limit, now) : nil
-        if isTurn, let blamed { return .send(blamed) }
-        if let part = wholePart(limit, now) { return .send(part) }
-        if canTake { return .take }
-        return blamed.map { .send($0) } ?? .wait(until: nextDue(after: now))
-    }
-
-    /// The last part failed: a few other events show whether the receiver is well.
-    private func answerDoubt(
-        _ canTake: Bool, _ limit: (BatchSize) -> BatchSize, _ now: Duration, _ random: () -> UInt64
-    ) -> Offer {
-        // Bad events often stand side by side, so the probe jumps over some batches, and further after more failures.
-        let skip = 1 << ((row - 1) % min(4 + row / 4, 10))
-        let last = Set((failed.last?.groups ?? []).joined())
-        let others = candidates { isFree($0, at: now) && !last.contains($0) }
-        let ahead = candidates { isFree($0, at: now) }.reduce(0) { $0 + open[$1.batch].bytes }
-        if canTake, !isStoreFailing, others.count < skip, others.isEmpty || ahead < maximumSearch { return .take }
-        let whole = wholePart(limit, now)
-        if let whole, fraction(random()) <= max(row > 1 ? 0.25 : 0, chance) { return .send(whole) }
-        let part = probe(others, skip, last, limit, now, random) ?? leastTried(now) ?? whole
-        if let part { return .send(part) }
-        return canTake ? .take : .wait(until: nextDue(after: now))
-    }
-
-    /// The next events that are not set aside.
-    private func wholePart(_ limit: (BatchSize) -> BatchSize, _ now: Duration) -> Part? {
-        for batch in open where !batch.isInFlight && !batch.rest.isEmpty {
-            let free = marks.isEmpty ? batch.rest : batch.rest.filter { isFree(batch.key($0), at: now) }
-            if !free.isEmpty { return Part(batch, batch.prefix(free, limit(batch.size))) }
-        }
-        return nil
-    }
-
-    /// The least blamed event, with the next ones of its batch while their blame is small.
-    private func leastBlamed(_ limit: (BatchSize) -> BatchSize, _ now: Duration) -> Part? {
-        if marks.isEmpty { return nil }
-        func blame(_ place: Int, _ batch: OpenBatch) -> Double? {
-            guard let mark = marks[batch.key(place)], mark.due <= now else { return nil }
-            let blame = self.blame(of: mark)
-            return blame > 0 ? blame : nil
-        }
-        var least: (blame: Double, batch: Int, index: Int)?
-        for (number, batch) in open.enumerated() where !batch.isInFlight {
-            for (index, place) in batch.rest.enumerated() {
-                guard let blame = blame(place, batch), blame < (least?.blame ?? .infinity) - 1e-12 else { continue }
-                least = (blame, number, index)
-            }
-        }
-        guard let least else { return nil }
-        let batch = open[least.batch]
-        var (places, sum) = ([batch.rest[least.index]], least.blame)
-        for place in batch.rest[(least.index + 1)...] {
-            guard let blame = blame(place, batch) else { continue }
-            sum += blame
-            if sum > Self.sharedBlame { break }
-            places.append(place)
-        }
-        return Part(batch, batch.prefix(places, limit(batch.size)))
-    }
-
-    private func probe(
-        _ others: [(batch: Int, places: [Int])], _ skip: Int, _ last: Set<EventKey>,
-        _ limit: (BatchSize) -> BatchSize, _ now: Duration, _ random: () -> UInt64
-    ) -> Part? {
-        // Each event is asked alone once before any is asked twice, and each batch as well.
-        var found = others.compactMap { number, places in
-            let places = places.filter { mark($0, in: open[number])?.tries ?? 0 == 0 }
-            return places.isEmpty ? nil : (batch: number, places: places)
-        }
-        let unasked = found.filter { number, _ in
-            open[number].rest.allSatisfy { mark($0, in: open[number])?.tries ?? 0 == 0 }
-        }
-        if !unasked.isEmpty { found = unasked }
-        var (most, isLast) = (probeEvents, false)
-        if found.isEmpty {
-            if let part = untried(except: last, random) { return part }
-            if last.count < 2 { return nil }
-            found = candidates { last.contains($0) && marks[$0]?.tries ?? 0 == 0 }
-            most = min(most, max(1, (found.first?.places.count ?? 0) / 2))
-            // The newest events of the only batch are not those which earlier processes could not send.
-            isLast = row == 1 && chances.all == 0
-        }
-        guard !found.isEmpty else { return nil }
-        let (number, places) = found[min(skip, found.count) - 1]
-        let batch = open[number]
-        let count = min(most, places.count, limit(batch.size).events)
-        let first = isLast ? places.count - count : pick(places.count - count + 1, random)
-        return Part(batch, batch.prefix(Array(places[first..<first + count]), limit(batch.size)))
-    }
-
-    /// An event that was never sent alone.
-    private func untried(except last: Set<EventKey>, _ random: () -> UInt64) -> Part? {
-        let found = candidates { key in
-            !last.contains(key) && marks[key].map { $0.tries == 0 && $0.due == Self.past } ?? true
-        }
-        let count = found.reduce(0) { $0 + $1.places.count }
-        if count == 0 { return nil }
-        // The newest one in half of the cases. Earlier processes may have failed to send the old ones.
-        var index = min(count - 1, pick(2 * count, random))
-        for (number, places) in found {
-            if index < places.count { return Part(open[number], [places[index]]) }
-            index -= places.count
-        }
-        return nil
-    }
-
-    /// The event that was sent alone least often.
-    private func leastTried(_ now: Duration) -> Part? {
-        var least: (tries: Int, due: Duration, batch: Int, place: Int)?
-        for (number, batch) in open.enumerated() where !batch.isInFlight {
-            for place in batch.rest {
-                let mark = mark(place, in: batch) ?? Mark()
-                if mark.due > now { continue }
-                if let least, (least.tries, least.due) <= (mark.tries, mark.due) { continue }
-                least = (mark.tries, mark.due, number, place)
-            }
-        }
-        return least.map { Part(open[$0.batch], [$0.place]) }
-    }
-
-    /// The events of each open batch that match.
-    private func candidates(_ isMatch: (EventKey) -> Bool) -> [(batch: Int, places: [Int])] {
-        open.indices.compactMap { number in
-            if open[number].isInFlight { return nil }
-            let places = open[number].rest.filter { isMatch(open[number].key($0)) }
-            return places.isEmpty ? nil : (number, places)
-        }
-    }
-
-    private func hasDue(at time: Duration) -> Bool {
-        open.contains { batch in batch.rest.contains { mark($0, in: batch)?.due ?? Self.past <= time } }
-    }
-
-    /// When the next event can be sent that is set aside until a time.
-    private func nextDue(after now: Duration) -> Duration? {
-        if marks.isEmpty { return nil }
-        return open.flatMap { batch in batch.rest.compactMap { marks[batch.key($0)]?.due } }.filter { $0 > now }.min()
-    }
-
-    private func mark(_ place: Int, in batch: OpenBatch) -> Mark? {
-        marks.isEmpty ? nil : marks[batch.key(place)]
-    }
-
-    private func isFree(_ key: EventKey, at now: Duration) -> Bool {
-        marks[key].map { $0.due <= now && blame(of: $0) == 0 } ?? true
-    }
-
-    private func blame(of mark: Mark) -> Double {
-        mark.blames.reduce(0) { sum, number in
-            blames[number].map { sum + weights[$0.witnesses] / Double($0.left) } ?? sum
-        }
     }
 
     // MARK: Answers
@@ -439,11 +222,8 @@ struct DeliveryRule: Sendable {
         // Events with the same time stay together.
         let jitter = answer.later.isEmpty ? .zero : wait(0, .passing, random())
         for (number, after) in answer.later {
-            let key = open[index].key(part.places[number])
-            var mark = marks[key] ?? Mark()
-            (mark.tries, mark.isNamed) = (0, true)
-            mark.due = now + jitter + min(after, Self.maximumRetryAfter)
-            marks[key] = mark
+            let due = now + jitter + min(after, Self.maximumRetryAfter)
+            blame.change(open[index].key(part.places[number])) { ($0.tries, $0.due, $0.named) = (0, due, due) }
         }
         if !accepted.isEmpty { self.accepted(accepted.count, &rejected, at: now, random) }
         if let failure = answer.failure {
@@ -473,78 +253,50 @@ struct DeliveryRule: Sendable {
     private mutating func accepted(
         _ count: Int, _ rejected: inout [Batch.ID: [Refused]], at now: Duration, _ random: () -> UInt64
     ) {
-        chances.all += 1
+        blame.countAcceptance()
         // Nothing in the row speaks against the receiver: it consists of events alone, and at most one of them is new.
         let groups = failed.flatMap(\.groups)
-        let new = Set(groups.compactMap(\.first).filter { key in marks[key].map { blame(of: $0) == 0 } ?? true })
-        let isClear = row == 1 || groups.allSatisfy { $0.count == 1 } && new.count <= 1
+        let new = Set(groups.compactMap(\.first).filter { blame.of($0) == 0 })
+        let isClear = row == 1 || row < Self.outage && groups.allSatisfy { $0.count == 1 } && new.count <= 1
         var (alone, blamed) = (Set<EventKey>(), Set<EventKey>())
         for (index, failed) in failed.enumerated() {
-            let isEdge = !isClear && row < 12 && (index == 0 || index == self.failed.count - 1)
+            let isEdge = !isClear && row < Self.outage && (index == 0 || index == self.failed.count - 1)
             for group in failed.groups {
                 guard let first = group.first else {
-                    countChance()
+                    blame.countChance()
                     continue
                 }
                 let witnesses = isClear && blamed.insert(first).inserted ? 2 : isEdge ? 1 : 0
-                failures += 1
-                let number = failures
-                blames[number] = Blame(left: group.count, witnesses: witnesses, failure: failed.failure)
-                for key in group { marks[key, default: Mark()].blames.append(number) }
-                guard group.count == 1, witnesses == 2 else { continue }
-                failedAlone(first, failed.failure.kind, at: now, random)
-                alone.insert(first)
+                blame.add(group, failed.failure, witnesses: witnesses)
+                if group.count == 1, witnesses == 2 { alone.insert(first) }
             }
         }
-        while chances.all >= 64 { chances = (chances.failures / 2, chances.all / 2) }
-        weigh()
+        blame.weigh()
         if !alone.isEmpty {
             let isCrowded = isCrowded(at: now)
-            let guilty = alone.filter { isGuilty($0, isCrowded: isCrowded) }
+            let guilty = alone.filter { blame.isGuilty($0, isCrowded: isCrowded) }
             for key in guilty.sorted(by: { $0.place < $1.place }) { reject(key, &rejected) }
         }
-        (row, failed, networkRetries) = (0, [], 0)
-        if !marks.isEmpty { forgetOutage() }
-        if !pause.isNamed || pause.end <= now { pause = (Self.past, false) }
-        exponent = max(0, exponent - Self.earned)
+        (row, failed) = (0, [])
+        blame.forgetOutage(at: now)
+        pause.accepted(at: now)
         probeEvents = min(Self.maximumProbe, max(probeEvents, 2 * count))
     }
 
-    /// An event that failed only while nothing was accepted is not set aside any more.
-    private mutating func forgetOutage() {
-        for (key, mark) in marks where mark.tries > 0 && blame(of: mark) == 0 {
-            marks[key] = Mark(blames: mark.blames.filter { blames[$0] != nil }, tries: 1)
-        }
-    }
-
-    private mutating func countChance() {
-        chances.failures += 1
-        chances.all += 1
-    }
-
     /// Whether events that are set aside take much of the store's room.
-    private func isCrowded(at now: Duration) -> Bool {
-        let setAside = open.filter { batch in !batch.rest.contains { isFree(batch.key($0), at: now) } }
+    func isCrowded(at now: Duration) -> Bool {
+        let setAside = open.filter { batch in !batch.rest.contains { blame.isFree(batch.key($0), at: now) } }
         return setAside.reduce(0) { $0 + $1.bytes } > Self.maximumSetAside
-    }
-
-    /// Whether an event has failed alone too often for chance. Failures of the moment count only if the store is crowded.
-    private func isGuilty(_ key: EventKey, isCrowded: Bool) -> Bool {
-        let alone = (marks[key]?.blames ?? []).count { number in
-            guard let blame = blames[number], blame.left == 1, blame.witnesses == 2 else { return false }
-            return blame.failure.kind != .passing || isCrowded
-        }
-        return alone > 0 && pow(chance, Double(alone)) < Self.guilt
     }
 
     private mutating func reject(_ key: EventKey, _ rejected: inout [Batch.ID: [Refused]]) {
         guard let index = index(of: key.batch) else { return }
-        let blame = marks[key]?.blames.compactMap { blames[$0] }.last { $0.left == 1 }
+        let failure = blame.lastFailure(of: key)
         rejected[key.batch, default: []].append(
             Refused(
                 line: open[index].batch.events[key.place], place: key.place,
-                reason: "the receiver accepts others: \(blame?.failure.reason ?? "")",
-                status: blame?.failure.status, response: blame?.failure.response ?? ResponseText(nil)))
+                reason: "the receiver accepts others: \(failure?.reason ?? "")",
+                status: failure?.status, response: failure?.response ?? ResponseText(nil)))
         resolve([key.place], in: index, as: .guilty)
     }
 
@@ -556,32 +308,33 @@ struct DeliveryRule: Sendable {
         if failed.count == Self.rowLength { failed.remove(at: Self.rowLength / 2) }
         failed.append(Failed(groups: groups, failure: failure))
         if row > 1 { probeEvents = max(1, probeEvents / 8) }
+        let keys = groups.joined()
         // That these fail again says little about a receiver that is well.
-        let isBlamed = groups.joined().contains { marks[$0].map { blame(of: $0) > 0 } ?? false }
-        // In a search, an event that fails alone for the first time tells something new.
-        var isNews = false
+        let isBlamed = keys.contains { blame.of($0) > 0 }
         for case let (key?, 1) in groups.map({ ($0.first, $0.count) }) {
-            if marks[key]?.tries ?? 0 == 0, isSearching { isNews = true }
             failedAlone(key, failure.kind, at: now, random)
+        }
+        var named = min(max(failure.after ?? .zero, .zero), Self.maximumRetryAfter)
+        let isExpected = isSearching && blame.isReceiverWell && row < Self.outage
+        // A receiver that is well, and accepts others, names a time for these events only.
+        if named > .zero, isExpected, !keys.isEmpty, keys.allSatisfy({ blame.of($0) > 0 }) {
+            let due = now + named + wait(0, failure.kind, random())
+            for key in keys { blame.change(key) { ($0.due, $0.named) = (max($0.due, due), due) } }
+            named = .zero
         }
         // After a first failure, a probe follows without a pause, unless the receiver has just recovered. A part that fails
         // during a pause was sent before it.
-        guard (row > 1 || exponent > 0 && !isBlamed) && pause.end <= now || failure.after != nil else { return }
-        // The receiver's time is the minimum. The random wait keeps clients from coming back together.
-        let after = min(max(failure.after ?? .zero, .zero), Self.maximumRetryAfter)
+        guard (row > 1 || pause.hasGrown && !isBlamed) && pause.end <= now || named > .zero else { return }
         // Refusals after another failure can be the same outage.
         let refusals = failed.allSatisfy { $0.failure.kind == .refused } ? row : 0
-        let end = now + after + wait(exponent, failure.kind, after: refusals, random())
-        let isNamed = after > .zero || pause.isNamed && pause.end > now
-        pause = (max(pause.end, end), isNamed)
-        exponent = min(exponent + (isNews ? 0.1 : 1), Self.maximumExponent)
+        pause.begin(
+            failure.kind, named: named, refusals: refusals, isExpected: isExpected,
+            chance: blame.chance, at: now, random())
     }
 
     /// The store has events that it can't return now.
     mutating func storeFailed(at now: Duration, random: () -> UInt64) {
-        let end = now + wait(exponent, .broken, random())
-        pause = (max(pause.end, end), pause.isNamed && pause.end > now)
-        exponent = min(exponent + 1, Self.maximumExponent)
+        pause.begin(.broken, chance: blame.chance, at: now, random())
         isStoreFailing = true
     }
 
@@ -589,27 +342,27 @@ struct DeliveryRule: Sendable {
     private mutating func failedAlone(
         _ key: EventKey, _ kind: Answer.Failure.Kind, at now: Duration, _ random: () -> UInt64
     ) {
-        var mark = marks[key] ?? Mark()
-        mark.tries += 1
-        mark.isNamed = false
-        mark.due =
-            now + wait(Double(mark.tries - 1), blame(of: mark) > 0 ? .refused : kind, after: mark.tries, random())
-        marks[key] = mark
+        let tries = (blame[key]?.tries ?? 0) + 1
+        let kind = blame.of(key) > 0 ? .refused : kind
+        let due = now + wait(Double(tries - 1), kind, after: tries, random())
+        blame.change(key) { ($0.tries, $0.due, $0.named) = (tries, due, .past) }
+    }
+
+    private func wait(
+        _ exponent: Double, _ kind: Answer.Failure.Kind, after refusals: Int = 0, _ random: UInt64
+    ) -> Duration {
+        pause.wait(exponent, kind, after: refusals, chance: blame.chance, random)
     }
 
     // MARK: Events that leave
 
-    private enum Leaving {
-        case accepted, guilty, gone
-    }
-
-    private mutating func resolve(_ places: [Int], in index: Int, as leaving: Leaving) {
-        if !marks.isEmpty || !failed.isEmpty { leave(places.map(open[index].key), as: leaving) }
+    private mutating func resolve(_ places: [Int], in index: Int, as leaving: Blame.Leaving) {
+        if !blame.isEmpty || !failed.isEmpty { leave(places.map(open[index].key), as: leaving) }
         open[index].remove(places)
         waiting -= places.count
     }
 
-    private mutating func leave(_ keys: [EventKey], as leaving: Leaving) {
+    private mutating func leave(_ keys: [EventKey], as leaving: Blame.Leaving) {
         let gone = failed.isEmpty ? [] : Set(keys)
         for index in failed.indices {
             // A group that is empty in the end was chance, if its events were accepted.
@@ -619,48 +372,6 @@ struct DeliveryRule: Sendable {
                     ? left : nil
             }
         }
-        for key in keys { leave(key, as: leaving) }
+        for key in keys { blame.leave(key, as: leaving) }
     }
-
-    private mutating func leave(_ key: EventKey, as leaving: Leaving) {
-        for number in marks.removeValue(forKey: key)?.blames ?? [] {
-            guard let left = blames[number]?.left else { continue }
-            blames[number]?.left = left - 1
-            switch leaving {
-            case .accepted where left == 1:
-                blames[number] = nil
-                countChance()
-            // It explains the failure.
-            case .guilty: blames[number] = nil
-            case .gone where left == 1: blames[number] = nil
-            case .accepted, .gone: break
-            }
-        }
-    }
-
-    // MARK: Times
-
-    /// A random wait that grows with `exponent`, and with the receiver's failures that are chance. After many refusals in a
-    /// row, it is longer than other waits.
-    private func wait(
-        _ exponent: Double, _ kind: Answer.Failure.Kind, after failures: Int = 0, _ random: UInt64
-    ) -> Duration {
-        if let last = policy.backOffSteps.last {
-            let step = Int(exponent) < policy.backOffSteps.count ? policy.backOffSteps[Int(exponent)] : last
-            return step.lowerBound + (step.upperBound - step.lowerBound) * fraction(random)
-        }
-        func grown(_ exponent: Double) -> Duration {
-            policy.backOff * pow(Self.growth, min(exponent, Self.maximumExponent))
-        }
-        var longest = policy.maximumBackOff
-        if kind == .refused { longest = max(longest, min(longest * 16, grown(Double(failures)))) }
-        let limit = min(longest, grown(exponent) * ((1 - Self.wellChance) / (1 - chance)))
-        let shortest = kind == .refused ? limit / 2 : limit / 10
-        return shortest + (limit - shortest) * fraction(random)
-    }
-
-    /// A random index below `count`.
-    private func pick(_ count: Int, _ random: () -> UInt64) -> Int { Int(fraction(random()) * Double(count)) }
-
-    private func fraction(_ random: UInt64) -> Double { Double(random >> 11) / Double(1 << 53) }
 }

@@ -6,7 +6,7 @@
 ///
 /// ```swift
 /// let id = pipeline.track("Purchase")
-/// log("tracked \(id)")
+/// print("tracked \(id)")
 /// ```
 public struct EventID: Sendable, Hashable, Comparable {
     /// The first 64 bits.

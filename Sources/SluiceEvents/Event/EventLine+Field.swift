@@ -8,6 +8,14 @@ extension EventLine {
     /// The event's login id, read without the rest of the line. Nil without such an id.
     public var loginID: String? { text("login_id") }
 
+    /// The event's time, read without the rest of the line.
+    package func time() throws(SluiceError) -> Timestamp {
+        guard case .int(let milliseconds)? = try field("time") else {
+            throw EventLine.malformed("no time")
+        }
+        return Timestamp(milliseconds: milliseconds)
+    }
+
     /// Whether the event is about a user: one of its three user ids is this one, byte for byte. Ids in properties don't
     /// count.
     ///

@@ -23,6 +23,15 @@ public struct EventLine: Sendable {
         self.init(bytes: bytes, priority: priority, isEncoded: false)
     }
 
+    /// Creates a line from bytes in any collection, such as an array or `Data`, which are copied.
+    ///
+    /// ```swift
+    /// let kept = EventLine(bytes: Array(line.bytes), priority: line.priority)
+    /// ```
+    public init(bytes: some Collection<UInt8>, priority: Event.Priority) {
+        self.init(bytes: ArraySlice(bytes), priority: priority, isEncoded: false)
+    }
+
     package init(bytes: ArraySlice<UInt8>, priority: Event.Priority, isEncoded: Bool) {
         self.bytes = bytes
         self.priority = priority
@@ -119,23 +128,20 @@ extension EventLine {
     /// - Throws: ``SluiceError/Code/malformedLine`` if this isn't a canonical line: the JSON is broken, a key is
     ///   missing, given twice or of the wrong type, or the priority differs from ``priority``.
     public func event() throws(SluiceError) -> Event {
-        var fields = try JSONReader.fields(of: bytes)
-        let idText = try fields.takeString("id")
-        guard let id = EventID(idText) else { throw EventLine.malformed("no id") }
-        guard case .int(let time) = fields.removeValue(forKey: "time") else { throw EventLine.malformed("no time") }
-        guard fields.removeValue(forKey: "priority") == (priority == .critical ? .string("critical") : nil) else {
+        let fields = Fields(members: try JSONReader.members(of: bytes, keepsJSON: true))
+        guard let id = EventID(try fields.string("id")) else { throw EventLine.malformed("no id") }
+        guard case .int(let time) = fields["time"] else { throw EventLine.malformed("no time") }
+        guard fields["priority"] == (priority == .critical ? .string("critical") : nil) else {
             throw EventLine.malformed("a priority other than its store's")
         }
-        guard case .object(let properties) = fields.removeValue(forKey: "properties") else {
-            throw EventLine.malformed("no properties")
-        }
+        guard case .object(let properties) = fields["properties"] else { throw EventLine.malformed("no properties") }
         var event = Event(
-            id: id, name: try fields.takeString("event"), time: Timestamp(milliseconds: time), priority: priority,
+            id: id, name: try fields.string("event"), time: Timestamp(milliseconds: time), priority: priority,
             properties: properties)
         // A stored line is read as it is.
-        event.checkedDistinctID = try fields.takeOptionalString("distinct_id")
-        event.checkedAnonymousID = try fields.takeOptionalString("anonymous_id")
-        event.checkedLoginID = try fields.takeOptionalString("login_id")
+        event.checkedDistinctID = try fields.optionalString("distinct_id")
+        event.checkedAnonymousID = try fields.optionalString("anonymous_id")
+        event.checkedLoginID = try fields.optionalString("login_id")
         return event
     }
 
@@ -144,13 +150,20 @@ extension EventLine {
     }
 }
 
-extension [String: PropertyValue] {
-    fileprivate mutating func takeString(_ name: String) throws(SluiceError) -> String {
-        guard case .string(let string) = removeValue(forKey: name) else { throw EventLine.malformed("no \(name)") }
+/// The members of a line. They are few, so a search is faster than a dictionary.
+private struct Fields {
+    let members: [(String, PropertyValue)]
+
+    subscript(name: String) -> PropertyValue? { members.first { $0.0.isSameASCII(as: name) }?.1 }
+
+    func string(_ name: String) throws(SluiceError) -> String {
+        guard let string = try optionalString(name) else { throw EventLine.malformed("no \(name)") }
         return string
     }
 
-    fileprivate mutating func takeOptionalString(_ name: String) throws(SluiceError) -> String? {
-        self[name] == nil ? nil : try takeString(name)
+    func optionalString(_ name: String) throws(SluiceError) -> String? {
+        guard let value = self[name] else { return nil }
+        guard case .string(let string) = value else { throw EventLine.malformed("no \(name)") }
+        return string
     }
 }

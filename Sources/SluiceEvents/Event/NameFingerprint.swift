@@ -71,6 +71,29 @@ extension String {
     }
 }
 
+/// A set of names that finds out from its fingerprint that most names aren't in it.
+package struct NameSet: Sendable, ExpressibleByArrayLiteral {
+    private let names: Set<String>
+    /// Whether a name can have a hash, for each of the 256 hashes.
+    private let hashes: [Bool]
+
+    package init(_ names: some Sequence<String>) {
+        self.names = Set(names)
+        // A hash is one of bytes, and a name that isn't ASCII can be equal to one that is.
+        var hashes = [Bool](repeating: !self.names.allSatisfy(\.isASCII), count: 256)
+        for name in self.names { hashes[Int(NameFingerprint(name).hash)] = true }
+        self.hashes = hashes
+    }
+
+    package init(arrayLiteral names: String...) { self.init(names) }
+
+    @inline(__always)
+    package func contains(_ name: borrowing String) -> Bool {
+        let fingerprint = NameFingerprint(name)
+        return (hashes[Int(fingerprint.hash)] || !fingerprint.isASCII) && names.contains(copy name)
+    }
+}
+
 /// A set of names that are compared without regard to case, and by characters: a letter with an accent is the same as the
 /// letter and the accent.
 package struct CaseInsensitiveNames: Sendable {

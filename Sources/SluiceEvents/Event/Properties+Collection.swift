@@ -18,9 +18,10 @@ extension Properties: RandomAccessCollection {
     }
 
     /// Passes all pairs to `body` in their memory, where a loop reads them without copies. Returns nil without a call if the
-    /// list shares a part of it with others, as below a stage that adds shared properties.
+    /// list has a part of its own and shares the rest with others, as below a stage that adds shared properties.
     package func withPairs(_ body: (UnsafeBufferPointer<(String, PropertyValue)>) -> Bool) -> Bool? {
-        storage.block == nil ? storage.pairs.withUnsafeBufferPointer(body) : nil
+        guard let block = storage.block else { return storage.pairs.withUnsafeBufferPointer(body) }
+        return storage.pairs.isEmpty ? block.pairs.withUnsafeBufferPointer(body) : nil
     }
 }
 

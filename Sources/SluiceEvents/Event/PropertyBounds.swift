@@ -35,7 +35,7 @@ struct PropertyBounds: Sendable {
 }
 
 extension PropertyBounds {
-    /// The bounds of pairs that need no sanitization: unique ASCII names and scalars, as in nearly every list.
+    /// The bounds of pairs that need no change: unique ASCII names and values that can be stored, as in nearly every list.
     ///
     /// Nil if sanitization may be necessary. One pass without a copy finds out.
     init?(plain pairs: borrowing [(String, PropertyValue)]) {
@@ -56,7 +56,7 @@ extension PropertyBounds {
             case .string(let string): longestString = max(longestString, string.utf8.count)
             case .double(let double): guard double.isFinite else { return nil }
             case .int, .bool, .null: break
-            case .date, .array, .object: return nil
+            case .date, .array, .object: guard add(rare: pairs[index].1) else { return nil }
             }
             let hashBit: UInt64 = 1 << (UInt64(name.hash) & 63)
             if nameBits & name.bit != 0, hashBits & hashBit != 0 {
@@ -69,6 +69,23 @@ extension PropertyBounds {
         else { return nil }
         self.longestName = UInt16(longestName)
         self.longestString = UInt32(longestString)
+    }
+
+    /// Returns whether a date, an array or an object can be stored as it is.
+    // Not inlined, because the loop would retain each value.
+    @inline(never)
+    private mutating func add(rare value: PropertyValue) -> Bool {
+        var changes: Sanitizations = []
+        switch value {
+        case .date(let date): return Timestamp.writable.contains(date)
+        case .array(let array): changes = array.sanitizations
+        case .object(let object): changes = object.bounds.sanitizations
+        default: return false
+        }
+        guard value.depth < PropertyValue.maximumDepth else { return false }
+        depth = max(depth, UInt8(value.depth + 1))
+        sanitizations.formUnion(changes)
+        return true
     }
 }
 

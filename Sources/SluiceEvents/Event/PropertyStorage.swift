@@ -229,7 +229,7 @@ struct PropertyStorage: Sendable {
     }
 
     private mutating func sanitize() {
-        let hasDuplicates = hasDuplicates()
+        let hasDuplicates = PropertyStorage.hasDuplicates(pairs)
         if hasDuplicates { bounds.sanitizations.insert(.droppedProperty) }
         let unsanitized = hasDuplicates ? PropertyStorage.unique(pairs) : pairs
         pairs = []
@@ -237,7 +237,7 @@ struct PropertyStorage: Sendable {
         for (name, value) in unsanitized { append(name, value) }
     }
 
-    private func hasDuplicates() -> Bool {
+    static func hasDuplicates(_ pairs: [Pair]) -> Bool {
         // For few names, comparing all pairs is faster than hashing.
         guard pairs.count <= 12 else { return Set(pairs.lazy.map(\.0)).count < pairs.count }
         for index in pairs.indices.dropFirst() where pairs[..<index].contains(where: { $0.0 == pairs[index].0 }) {
@@ -279,6 +279,9 @@ extension ArraySlice where Element == PropertyStorage.Pair {
     func index(of name: String, isASCII: Bool, _ bounds: PropertyBounds) -> Int? {
         guard isASCII, bounds.hasOnlyASCIINames else { return firstIndex { $0.0 == name } }
         guard bounds.nameBits & NameFingerprint(name).bit != 0 else { return nil }
-        return firstIndex { $0.0.isSameASCII(as: name) }
+        return withUnsafeBufferPointer { pairs in
+            for index in 0..<pairs.count where pairs[index].0.isSameASCII(as: name) { return startIndex + index }
+            return nil
+        }
     }
 }

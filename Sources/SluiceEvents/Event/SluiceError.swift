@@ -4,7 +4,7 @@
 /// do {
 ///     try await pipeline.replayDeadLetters()
 /// } catch let error as SluiceError where error.code == .inputOutput {
-///     log(error.message)
+///     print(error.message)
 /// }
 /// ```
 public struct SluiceError: Error, Sendable, CustomStringConvertible {

@@ -49,6 +49,20 @@ enum JSONEscaping {
         return escapedBits(SIMD2(repeating: UInt64(first) << 32 | UInt64(last)))[0] == 0
     }
 
+    /// The number of bytes before the first one that has to be escaped.
+    static func plainLength(of bytes: UnsafeRawBufferPointer) -> Int {
+        var offset = 0
+        while offset + 8 <= bytes.count {
+            let word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+            let escaped = escapedBits(SIMD2(repeating: word))[0]
+            // A borrow changes only bytes behind the first match.
+            if escaped != 0 { return offset + escaped.trailingZeroBitCount / 8 }
+            offset += 8
+        }
+        while offset < bytes.count, !isEscaped(bytes[offset]) { offset += 1 }
+        return offset
+    }
+
     /// Returns nil for a byte that needs no escape.
     static func escape(for byte: UInt8) -> [UInt8]? {
         switch byte {

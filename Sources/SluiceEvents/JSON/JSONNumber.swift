@@ -69,6 +69,16 @@ enum JSONNumber {
         return length + (fraction % 100 == 0 ? (fraction % 1_000 == 0 ? 2 : 3) : (fraction % 10 == 0 ? 4 : 5))
     }
 
+    /// Whether a writer writes a number as this text.
+    static func isText(_ text: UnsafeBufferPointer<UInt8>, of value: Double) -> Bool {
+        withUnsafeTemporaryAllocation(byteCount: maximumLength, alignment: 8) { target in
+            guard let start = target.baseAddress, let length = writeDecimal(value, to: start) else {
+                return value.description.utf8.elementsEqual(text)
+            }
+            return text.count == length && text.indices.allSatisfy { text[$0] == target[$0] }
+        }
+    }
+
     private static var asciiZeros: UInt64 { 0x3030_3030_3030_3030 }
 
     /// The digits of a number below 100,000,000 with leading zeros, from 0 to 9, the first in the lowest byte.
@@ -83,5 +93,38 @@ enum JSONNumber {
         let pairs = hundreds | (halves &- hundreds &* 100) << 16
         let tens = (pairs &* 103) >> 10 & 0x000F_000F_000F_000F
         return tens | (pairs &- tens &* 10) << 8
+    }
+
+    /// The digits of a number that is read.
+    struct Digits {
+        /// How many of them come after the point.
+        var decimals = 0
+        /// Whether there are too many, or an exponent follows.
+        var overflows = false
+        private var value: UInt64 = 0
+
+        mutating func append(_ digit: UInt8) {
+            let (product, isTooLarge) = value.multipliedReportingOverflow(by: 10)
+            let (sum, overflows) = product.addingReportingOverflow(UInt64(digit))
+            value = sum
+            self.overflows = self.overflows || isTooLarge || overflows
+        }
+
+        /// Nil for an integer that doesn't fit into 64 bits.
+        func integer(isNegative: Bool) -> Int64? {
+            if overflows { return nil }
+            if isNegative, value == Int64.min.magnitude { return .min }
+            return Int64(exactly: value).map { isNegative ? -$0 : $0 }
+        }
+
+        /// The quotient of two integers that a double holds exactly is the nearest double. Nil for other numbers.
+        func decimal(isNegative: Bool) -> Double? {
+            guard !overflows, value <= 1 << 53, decimals < Digits.powers.count else { return nil }
+            let magnitude = Double(value) / Digits.powers[decimals]
+            return isNegative ? -magnitude : magnitude
+        }
+
+        /// The powers of ten that a double holds exactly.
+        private static let powers: [Double] = (0..<22).reduce(into: [1]) { $0.append($0[$1] * 10) }
     }
 }

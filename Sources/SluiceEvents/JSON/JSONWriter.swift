@@ -65,6 +65,9 @@ public struct JSONWriter: ~Copyable, Sendable {
     /// - Complexity: O(count).
     public var bytes: [UInt8] { withBytes { Array($0) } }
 
+    /// The number of bytes written so far, which can exceed the limit by a few.
+    var count: Int { buffer.count }
+
     /// Passes the bytes written so far.
     func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result { buffer.withBytes(body) }
 
@@ -106,29 +109,55 @@ public struct JSONWriter: ~Copyable, Sendable {
     }
 
     /// Writes an object.
-    public mutating func object(_ properties: Properties) {
-        if properties.isEmpty { return raw("{}") }
+    public mutating func object(_ properties: Properties) { object(properties, without: nil) }
+
+    /// Writes an object without the properties that have one of `names`.
+    @inline(__always)
+    package mutating func object(_ properties: Properties, without names: NameSet?) {
         let start = buffer.count
         let storage = properties.storage
         // Through a pointer, because a copy of a name or a value would cost reference counting.
         storage.pairs.withUnsafeBufferPointer { pairs in
-            members(pairs, 0..<storage.blockStart)
-            if let block = storage.block {
-                if marksDates { raw(block.json) } else { members(block.pairs) }
-            }
-            members(pairs, storage.blockStart..<pairs.count)
+            forEachRun(pairs, 0..<storage.blockStart, names) { $0.members(pairs, $1) }
+            if let block = storage.block { members(block, names) }
+            forEachRun(pairs, storage.blockStart..<pairs.count, names) { $0.members(pairs, $1) }
         }
+        if buffer.count == start { return raw("{}") }
         // Each member begins with a comma.
         buffer.replace(start, UInt8(ascii: "{"))
         raw("}")
     }
 
-    /// Writes pairs, each with a comma before it.
-    mutating func members(_ pairs: [PropertyStorage.Pair]) {
-        pairs.withUnsafeBufferPointer { members($0, $0.indices) }
+    private mutating func members(_ block: SharedProperties, _ names: NameSet?) {
+        block.pairs.withUnsafeBufferPointer { pairs in
+            forEachRun(pairs, pairs.indices, names) { writer, run in
+                if writer.marksDates || !block.hasDates {
+                    writer.raw(block.json(of: run))
+                } else {
+                    writer.members(pairs, run)
+                }
+            }
+        }
     }
 
-    private mutating func members(_ pairs: UnsafeBufferPointer<PropertyStorage.Pair>, _ indices: Range<Int>) {
+    /// Passes the longest ranges of pairs that have none of `names`.
+    @inline(__always)
+    private mutating func forEachRun(
+        _ pairs: UnsafeBufferPointer<PropertyStorage.Pair>, _ indices: Range<Int>, _ names: NameSet?,
+        _ write: (inout JSONWriter, Range<Int>) -> Void
+    ) {
+        var start = indices.lowerBound
+        if let names {
+            for index in indices where names.contains(pairs[index].0) {
+                if start < index { write(&self, start..<index) }
+                start = index + 1
+            }
+        }
+        if start < indices.upperBound { write(&self, start..<indices.upperBound) }
+    }
+
+    /// Writes pairs, each with a comma before it.
+    mutating func members(_ pairs: UnsafeBufferPointer<PropertyStorage.Pair>, _ indices: Range<Int>) {
         guard let first = pairs.baseAddress else { return }
         var rest = indices
         while true {

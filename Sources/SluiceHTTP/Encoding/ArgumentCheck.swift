@@ -1,16 +1,16 @@
 import Sluice
 
 /// Checks the arguments of a format. An error names the argument and doesn't contain it.
-enum ArgumentCheck {
+package enum ArgumentCheck {
     /// Checks a key, a token or a password: visible ASCII characters only.
-    static func key(_ name: StaticString, _ value: String?) throws(SluiceError) {
+    package static func key(_ name: StaticString, _ value: String?) throws(SluiceError) {
         try text(name, value)
         guard let value, value.utf8.contains(where: { !(0x21...0x7E).contains($0) }) else { return }
         throw invalid(name, "contains a space or a character beyond ASCII: pass the key only")
     }
 
     /// Checks a name that the backend restricts, such as one of a topic: letters and digits of ASCII, and `others`.
-    static func name(
+    package static func name(
         _ name: StaticString, _ value: String?, _ others: StaticString = "._-", limit: Int = .max
     ) throws(SluiceError) {
         try key(name, value)
@@ -25,7 +25,7 @@ enum ArgumentCheck {
 
     /// Checks a text, such as the name of a table or the value of a label: not blank, with blanks between other characters
     /// only, and without characters that nothing shows.
-    static func text(_ name: StaticString, _ value: String?) throws(SluiceError) {
+    package static func text(_ name: StaticString, _ value: String?) throws(SluiceError) {
         guard let value else { return }
         let characters = value.unicodeScalars
         guard characters.contains(where: \.isVisible), let first = characters.first,
@@ -40,7 +40,7 @@ enum ArgumentCheck {
         }
     }
 
-    static func invalid(_ name: StaticString, _ problem: String) -> SluiceError {
+    package static func invalid(_ name: StaticString, _ problem: String) -> SluiceError {
         SluiceError(.invalidArgument, "the format's argument \(name) \(problem)")
     }
 }

@@ -3,7 +3,7 @@ import Sluice
 /// Names for backends that don't accept every name. Two names never become one, and a name is the same in each request.
 extension String {
     /// Returns the name with `prefix` in front if it is taken, or if it is a taken name with such prefixes. All others stay.
-    func prefixed(by prefix: String, if isTaken: (Substring.UnicodeScalarView) -> Bool) -> String {
+    package func prefixed(by prefix: String, if isTaken: (Substring.UnicodeScalarView) -> Bool) -> String {
         var base = unicodeScalars[...]
         while base.starts(with: prefix.unicodeScalars) { base = base.dropFirst(prefix.unicodeScalars.count) }
         return isTaken(base) ? prefix + self : self
@@ -12,7 +12,7 @@ extension String {
     /// Returns the name with `_` for characters that the backend doesn't accept, and cut to `length` UTF-16 code units. A
     /// changed name ends with `_` and a hash of all of its characters.
     // By scalars, because later versions of Unicode combine them to characters in other ways.
-    func fitted(to length: Int = .max, where isAccepted: (Unicode.Scalar) -> Bool) -> String {
+    package func fitted(to length: Int = .max, where isAccepted: (Unicode.Scalar) -> Bool) -> String {
         if utf16.count <= length, unicodeScalars.allSatisfy(isAccepted) { return self }
         // Six digits of base 36.
         let digits = String(FNV1a(utf8).value % 2_176_782_336, radix: 36)
@@ -25,19 +25,12 @@ extension String {
         }
         return String(String.UnicodeScalarView(kept)) + mark
     }
-
-    /// Returns the name with `sluice_` instead of the `$` of this package's own names, and `own_` in front of names that
-    /// begin with one of these words or are taken.
-    func withoutDollar(if isTaken: (Substring.UnicodeScalarView) -> Bool) -> String {
-        if unicodeScalars.first == "$" { return "sluice_" + String(unicodeScalars.dropFirst()) }
-        return prefixed(by: "own_") { $0.starts(with: "sluice_".unicodeScalars) || isTaken($0) }
-    }
 }
 
 extension Property {
     /// Returns a name for the object that has the format's own names and the other properties. One of the format's names
     /// gets the prefix `properties.`, because an object must not contain a name twice.
-    func outerName(beside names: Set<String>) -> String {
+    package func outerName(beside names: Set<String>) -> String {
         name.prefixed(by: "properties.") { names.contains(String($0)) }
     }
 }

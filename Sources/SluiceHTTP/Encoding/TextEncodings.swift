@@ -17,17 +17,17 @@ public enum HTTPEncoding {
 }
 
 extension [UInt8] {
-    var base64: [UInt8] { Base64.encode(self) }
+    package var base64: [UInt8] { Base64.encode(self) }
 }
 
 extension String {
     var base64: String { String(decoding: Array(utf8).base64, as: UTF8.self) }
-    var percentEncoded: String { String(decoding: utf8.percentEncoded, as: UTF8.self) }
+    package var percentEncoded: String { String(decoding: utf8.percentEncoded, as: UTF8.self) }
 }
 
 extension Collection where Element == UInt8 {
     /// Every byte except RFC 3986's unreserved characters as `%XX`.
-    var percentEncoded: [UInt8] {
+    package var percentEncoded: [UInt8] {
         let digits = Array("0123456789ABCDEF".utf8)
         var result: [UInt8] = []
         result.reserveCapacity(count)
@@ -43,18 +43,4 @@ extension Collection where Element == UInt8 {
         }
         return result
     }
-
-    /// The CRC-32 of gzip (RFC 1952, 8).
-    var crc32: UInt32 {
-        ~reduce(~0) { crc, byte in crcTable[Int(UInt8(truncatingIfNeeded: crc) ^ byte)] ^ crc >> 8 }
-    }
-
-    /// Java's hash code of a string of these ASCII characters.
-    var javaHashCode: Int32 {
-        reduce(0) { hash, byte in hash &* 31 &+ Int32(byte) }
-    }
-}
-
-private let crcTable: [UInt32] = (0..<256).map { index in
-    (0..<8).reduce(UInt32(index)) { crc, _ in crc & 1 == 0 ? crc >> 1 : crc >> 1 ^ 0xEDB8_8320 }
 }

@@ -10,7 +10,7 @@ struct AWSStreamFormat: WireFormat {
     let accessKey: String?
     let secretKey: String?
 
-    /// The results fit into the 64 KiB that are read of a response, also if each is an error.
+    /// The results fit into the 64 KiB that are read of a response, even if each is an error.
     var maximumBatchSize: BatchSize { BatchSize(events: 200, bytes: 2_500_000) }
     /// 4 MiB of data for Firehose and 5 MiB for Kinesis, before Base64.
     var maximumBodyBytes: Int { 4_000_000 }

@@ -60,7 +60,7 @@ struct OTLPFormat: WireFormat {
         "$host_name": "host.name", "$architecture": "host.arch",
     ]
 
-    private static let resourceProperties = Set(resourceNames.map(\.key))
+    private static let resourceProperties = NameSet(resourceNames.map(\.key))
 
     private func resource(of event: Event) -> Properties {
         var attributes: Properties = [

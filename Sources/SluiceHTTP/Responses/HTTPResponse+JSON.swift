@@ -77,29 +77,11 @@ extension PropertyValue {
 
     /// An integer, or a string that contains one. Some protocols write integers as strings, because JSON's numbers can
     /// lose digits.
-    var asInt: Int? {
+    package var asInt: Int? {
         switch self {
         case .int(let int): Int(exactly: int)
         case .string(let string): Int(string)
         default: nil
         }
-    }
-
-    /// The indices of events in this value, which may nest them in arrays and objects. Nil if it contains anything
-    /// other than indices below `count`, because such a list can't be trusted.
-    func eventIndices(below count: Int) -> Set<Int>? {
-        let values: [PropertyValue]
-        switch self {
-        case .int(let index): return (0..<Int64(count)).contains(index) ? [Int(index)] : nil
-        case .array(let array): values = Array(array)
-        case .object(let object): values = object.map(\.value)
-        default: return nil
-        }
-        var result: Set<Int> = []
-        for value in values {
-            guard let indices = value.eventIndices(below: count) else { return nil }
-            result.formUnion(indices)
-        }
-        return result
     }
 }

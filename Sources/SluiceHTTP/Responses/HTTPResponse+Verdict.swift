@@ -36,7 +36,7 @@ extension HTTPResponse {
 
     /// The verdict by the status for a backend that confirms with a single one. A page with this status is from another
     /// server.
-    func verdict(confirmedBy confirmation: Int, of backend: StaticString) -> Verdict {
+    package func verdict(confirmedBy confirmation: Int, of backend: StaticString) -> Verdict {
         switch status {
         case confirmation where !isPage: .accepted
         case 200...299: .unrecognized(backend)
@@ -63,7 +63,7 @@ extension HTTPResponse {
     ///
     /// The header has no standard. Servers write seconds, or a Unix time in seconds or milliseconds. The magnitude
     /// shows the unit.
-    func rateLimitReset(now: Timestamp = SystemTime().wallTime()) -> Duration? {
+    package func rateLimitReset(now: Timestamp = SystemTime().wallTime()) -> Duration? {
         guard let text = header("X-RateLimit-Reset"), text.isDigits, let value = Int64(text) else { return nil }
         // Larger numbers would overflow below if the response's date is before 1970.
         let number = min(value, 1 << 50)
@@ -98,7 +98,7 @@ extension HTTPResponse {
 
 extension Verdict {
     /// The verdict for a 2xx that the backend can't have written, such as the page of a captive portal.
-    static func unrecognized(_ backend: StaticString) -> Verdict {
+    package static func unrecognized(_ backend: StaticString) -> Verdict {
         .hold(reason: "the response isn't from \(backend); check the URL and proxies")
     }
 
@@ -115,7 +115,7 @@ extension Verdict {
 
     /// The same verdict with the receiver's own words about the event, and with a status for it alone. An acceptance stays
     /// as it is.
-    func saying(_ response: String?, _ status: Int? = nil) -> Verdict {
+    package func saying(_ response: String?, _ status: Int? = nil) -> Verdict {
         guard !isAccepted else { return self }
         var verdict = self
         (verdict.response, verdict.status) = (response, status)

@@ -19,7 +19,7 @@ public struct HTTPResponse: Sendable {
     /// The ``HTTPRequest/endpoint`` of the request. The transport sets it.
     public var endpoint = ""
     /// The URL of the request. The transport sets it.
-    var url = ""
+    package var url = ""
 
     /// Creates a response, for a client of your own or a test. Every parameter sets the property of the same name.
     public init(

@@ -21,6 +21,11 @@ package protocol FileSystem: Sendable {
     /// Reads once from the file's position; zero at its end.
     func read(from file: FileDescriptor, into buffer: UnsafeMutableRawBufferPointer) throws(FileError) -> Int
 
+    /// Reads once at an offset; zero at the end of the file.
+    func read(
+        from file: FileDescriptor, into buffer: UnsafeMutableRawBufferPointer, at offset: Int
+    ) throws(FileError) -> Int
+
     /// Returns when the contents, and as much of the metadata as it takes to read them, survive a loss of power.
     func synchronize(_ file: FileDescriptor) throws(FileError)
 
@@ -52,6 +57,11 @@ package protocol FileSystem: Sendable {
 
     func rename(_ path: String, to newPath: String) throws(FileError)
 
+    /// Gives an open file another name.
+    ///
+    /// - Throws: ``FileError/noSuchFile`` if it was deleted.
+    func link(_ file: FileDescriptor, at path: String) throws(FileError)
+
     /// Takes the exclusive advisory lock of this opening (`flock`). It ends with ``unlock(_:)``, or with the last descriptor
     /// of this opening: the child of a `fork` has descriptors of its own.
     ///
@@ -64,6 +74,9 @@ package protocol FileSystem: Sendable {
     /// Changes in the child of a `fork`.
     var processID: Int32 { get }
 
+    /// Different after each restart of the machine; empty if it is unknown.
+    var bootID: String { get }
+
     /// The effective user, who must own the files.
     var userID: UInt32 { get }
 
@@ -72,10 +85,23 @@ package protocol FileSystem: Sendable {
 
     /// The size in bytes that no file of this process may exceed (`RLIMIT_FSIZE`).
     var maximumFileBytes: Int { get }
+
+    /// Whether overwriting a file takes less time than creating one in the directory at `path`. It doesn't on file systems
+    /// that copy on write, and on network drives.
+    func overwritesInPlace(_ path: String) -> Bool
+
+    /// Prepares an open file for being overwritten: ends ``OpenOptions/append``.
+    ///
+    /// - Returns: false if another opening of the file may exist, in any process. Its reader would see the new bytes.
+    func makeOverwritable(_ file: FileDescriptor) throws(FileError) -> Bool
 }
 
 extension FileSystem {
     package var maximumFileBytes: Int { .max }
+
+    package func overwritesInPlace(_ path: String) -> Bool { false }
+
+    package func makeOverwritable(_ file: FileDescriptor) throws(FileError) -> Bool { false }
 
     package func status(
         of name: String, in directory: FileDescriptor, at path: String
@@ -112,6 +138,8 @@ package struct OpenOptions: OptionSet, Sendable, Hashable {
     /// With ``create``: fails if the path is taken.
     package static let exclusive = OpenOptions(rawValue: 8)
     package static let directory = OpenOptions(rawValue: 16)
+    /// With ``write``: for reading, too.
+    package static let read = OpenOptions(rawValue: 32)
 }
 
 /// The parts of a file's status that this package reads.

@@ -24,20 +24,38 @@ package final class OpenFile: Sendable {
     }
 
     /// Writes all bytes, in as many calls as necessary.
-    package func write(_ bytes: UnsafeRawBufferPointer) throws(FileError) {
-        var rest = bytes
-        while !rest.isEmpty {
-            let count = try fileSystem.write(rest, to: descriptor)
-            // A file that takes nothing would be written to endlessly.
-            guard count > 0 else { throw .inputOutput }
-            rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+    package func write(_ bytes: ArraySlice<UInt8>) throws(FileError) {
+        var written = 0
+        try write(bytes, &written)
+    }
+
+    /// Writes all bytes, in as many calls as necessary, and adds their number to `written`, even if this throws.
+    package func write(_ bytes: ArraySlice<UInt8>, _ written: inout Int) throws(FileError) {
+        // withUnsafeBufferPointer supports typed throws, withUnsafeBytes doesn't.
+        try bytes.withUnsafeBufferPointer { buffer throws(FileError) in
+            var rest = UnsafeRawBufferPointer(buffer)
+            while !rest.isEmpty {
+                let count = try fileSystem.write(rest, to: descriptor)
+                // A file that takes nothing would be written to endlessly.
+                guard count > 0 else { throw .inputOutput }
+                written += count
+                rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+            }
         }
     }
 
-    /// Writes all bytes, in as many calls as necessary.
-    package func write(_ bytes: ArraySlice<UInt8>) throws(FileError) {
-        // withUnsafeBufferPointer supports typed throws, withUnsafeBytes doesn't.
-        try bytes.withUnsafeBufferPointer { buffer throws(FileError) in try write(UnsafeRawBufferPointer(buffer)) }
+    /// Writes all bytes at an offset, in as many calls as necessary, and adds their number to `written`, even if this throws.
+    /// The file was not opened with ``OpenOptions/append``.
+    package func write(_ bytes: ArraySlice<UInt8>, at offset: Int, _ written: inout Int) throws(FileError) {
+        try bytes.withUnsafeBufferPointer { buffer throws(FileError) in
+            let start = written
+            while written - start < buffer.count {
+                let rest = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer).dropFirst(written - start))
+                let count = try fileSystem.write(rest, to: descriptor, at: offset + written - start)
+                guard count > 0 else { throw .inputOutput }
+                written += count
+            }
+        }
     }
 
     /// Replaces one byte. The file was not opened with ``OpenOptions/append``.
@@ -55,14 +73,29 @@ package final class OpenFile: Sendable {
         guard count == 1 else { throw .inputOutput }
     }
 
+    /// Reads up to `limit` bytes from the beginning, whatever the file's position is.
+    package func readFromStart(upTo limit: Int) throws(FileError) -> [UInt8] {
+        try read(upTo: limit) { buffer, offset throws(FileError) in
+            try fileSystem.read(from: descriptor, into: buffer, at: offset)
+        }
+    }
+
     /// Reads from the file's position, up to `limit` bytes.
     package func read(upTo limit: Int) throws(FileError) -> [UInt8] {
+        try read(upTo: limit) { buffer, _ throws(FileError) in
+            try fileSystem.read(from: descriptor, into: buffer)
+        }
+    }
+
+    private func read(
+        upTo limit: Int, _ next: (UnsafeMutableRawBufferPointer, Int) throws(FileError) -> Int
+    ) throws(FileError) -> [UInt8] {
         var failure: FileError?
         let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
             do throws(FileError) {
                 while count < limit {
                     let free = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[count...])
-                    let read = try fileSystem.read(from: descriptor, into: free)
+                    let read = try next(free, count)
                     if read == 0 { break }
                     count += read
                 }
@@ -84,6 +117,32 @@ package final class OpenFile: Sendable {
 
     package func status() throws(FileError) -> FileStatus {
         try fileSystem.status(of: descriptor)
+    }
+
+    /// Whether a path leads to this file.
+    package func isAt(_ path: String) throws(FileError) -> Bool {
+        guard let named = try fileSystem.statusIfPresent(of: path) else { return false }
+        let held = try status()
+        return named.inode == held.inode && named.device == held.device
+    }
+
+    /// The file's size; nil if it has no name, or several names.
+    package func sizeOfOnlyLink() throws(FileError) -> Int? {
+        let status = try status()
+        return status.links == 1 ? status.size : nil
+    }
+
+    /// See ``FileSystem/makeOverwritable(_:)``.
+    package func makeOverwritable() throws(FileError) -> Bool { try fileSystem.makeOverwritable(descriptor) }
+
+    /// Gives the file a name, in place of a file that has it. The name and the contents then survive a loss of power.
+    package func link(at path: String, through temporary: String) throws(FileError) {
+        fileSystem.discardFile(temporary)
+        // Others that open a file by its name, to synchronize it, have not found it.
+        try synchronize()
+        try fileSystem.link(descriptor, at: temporary)
+        try fileSystem.rename(temporary, to: path)
+        try fileSystem.synchronizeDirectory(FilePath.parent(of: path))
     }
 
     /// Locks the file. Call this before another thread gets it.

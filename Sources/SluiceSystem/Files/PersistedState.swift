@@ -77,7 +77,7 @@ public final class PersistedState<Value: PersistedValue>: Sendable {
     ///
     /// ```swift
     /// let state = PersistedState(
-    ///     "launch-count", in: .file(stateDirectory), initial: LaunchCount.Count(), report: log)
+    ///     "launch-count", in: .file(stateDirectory), initial: LaunchCount.Count(), report: { print($0) })
     /// ```
     ///
     /// - Parameters:
@@ -102,7 +102,7 @@ public final class PersistedState<Value: PersistedValue>: Sendable {
     /// Whether the state is kept for the next launch: false with ``Persistence/memory``.
     ///
     /// ```swift
-    /// if !state.isPersistent { log("the launches are counted from 0") }
+    /// if !state.isPersistent { print("the launches are counted from 0") }
     /// ```
     public var isPersistent: Bool { !places.isEmpty }
 
@@ -235,7 +235,7 @@ public final class PersistedState<Value: PersistedValue>: Sendable {
     /// first one is reported.
     ///
     /// ```swift
-    /// if !state.saveOrReport({ $0.launches = 0 }) { log("the next write includes the change") }
+    /// if !state.saveOrReport({ $0.launches = 0 }) { print("the next write includes the change") }
     /// ```
     ///
     /// - Parameter body: Changes the value. It is called with a lock held, so it must not use this state.

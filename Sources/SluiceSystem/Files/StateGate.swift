@@ -13,19 +13,9 @@ package protocol KeptState: AnyObject, Sendable {
 
     /// Whether it is being written in the background.
     var isWriting: Bool { get }
-
-    /// Passes the event that joins the user's ids to a receiver that missed it, if there is such an event.
-    ///
-    /// - Parameters:
-    ///   - isHeld: Returns whether the receiver has the event with this id, because it was held.
-    ///   - deliver: Returns whether the event is stored.
-    /// - Returns: False if the event could not be stored.
-    func join(_ isHeld: (EventID) -> Bool, _ deliver: (Event) -> Bool) -> Bool
 }
 
 extension KeptState {
-    /// There is no such event.
-    package func join(_ isHeld: (EventID) -> Bool, _ deliver: (Event) -> Bool) -> Bool { true }
     /// False: it is written by its caller.
     package var isWriting: Bool { false }
 }
@@ -35,6 +25,16 @@ extension KeptState {
 /// A pipeline has one gate, which is always open. A processor that asks for consent has one of its own below it, and so
 /// does each route. A state finds its gate when it is loaded while the pipeline prepares its plugin.
 package final class StateGate: KeptState {
+    /// Whether states may be stored.
+    package enum Answer: Sendable {
+        case open
+        /// States may be stored, but the receiver still misses events of the time before.
+        case openLate
+        /// Nothing may be stored, for this reason. States that find the gate must be removed if nothing was in a pipeline when it
+        /// was closed.
+        case closed(DropReason, owesRemoval: Bool)
+    }
+
     private struct State {
         /// Weak, because states refer to their gate.
         var states: [() -> (any KeptState)?] = []
@@ -54,42 +54,33 @@ package final class StateGate: KeptState {
     /// The gate of the plugin that is being prepared, or of the pipeline while its routes are opened.
     @TaskLocal package static var current: StateGate?
 
-    private let reason: @Sendable () -> DropReason?
-    private let owesRemoval: @Sendable () -> Bool
-    private let owesJoin: @Sendable () -> Bool
+    private let answer: @Sendable () -> Answer
     /// The gate that decides for this one; nil if it decides itself.
     private let model: StateGate?
     private let state = Locked(State())
 
-    /// Creates a gate.
-    ///
-    /// - Parameters:
-    ///   - reason: Returns why nothing may be stored now; nil if the gate is open. It is called without a lock.
-    ///   - owesRemoval: Returns whether stored states must be removed when they find the closed gate, because nothing was
-    ///     in a pipeline when it was closed.
-    ///   - owesJoin: Returns whether the receiver still misses the event that joins the user's ids.
-    ///   - model: The gate that the closures belong to; nil for this one.
-    package init(
-        closedBecause reason: @escaping @Sendable () -> DropReason? = { nil },
-        owesRemoval: @escaping @Sendable () -> Bool = { false },
-        owesJoin: @escaping @Sendable () -> Bool = { false }, decidedBy model: StateGate? = nil
-    ) {
-        (self.reason, self.owesRemoval, self.owesJoin, self.model) = (reason, owesRemoval, owesJoin, model)
+    /// Creates a gate that `answer` decides about. It is called without a lock. `model` is the gate that it belongs to; nil for
+    /// this one.
+    package init(model: StateGate? = nil, _ answer: @escaping @Sendable () -> Answer = { .open }) {
+        (self.answer, self.model) = (answer, model)
     }
 
-    /// Creates a gate that is open if another one is, which it stands below.
+    /// Creates a gate that is open if another one is, which it stands below. No receiver is late behind it.
     package convenience init(like gate: StateGate) {
-        self.init(closedBecause: gate.reason, owesRemoval: gate.owesRemoval, decidedBy: gate.model ?? gate)
+        self.init(model: gate.model ?? gate) { [answer = gate.answer] in
+            if case .closed(let reason, let owesRemoval) = answer() { return .closed(reason, owesRemoval: owesRemoval) }
+            return .open
+        }
         stand(below: gate)
     }
 
     /// Why nothing may be stored now; nil if the gate is open.
-    package var refusal: DropReason? { reason() }
+    package var refusal: DropReason? { if case .closed(let reason, _) = answer() { reason } else { nil } }
 
-    package var isOpen: Bool { reason() == nil }
+    package var isOpen: Bool { refusal == nil }
 
     /// Whether a state that finds the gate must be removed.
-    package var mustRemove: Bool { !isOpen && owesRemoval() }
+    package var mustRemove: Bool { if case .closed(_, owesRemoval: true) = answer() { true } else { false } }
 
     package var isWriting: Bool { states.contains(where: \.isWriting) }
 
@@ -163,9 +154,18 @@ package final class StateGate: KeptState {
 
     private var states: [any KeptState] { state.withLock(\.states).compactMap { $0() } }
 
-    /// Whether a receiver below this gate gets no events for now, or still misses the event that joins the user's ids.
+    /// The states of this gate, and of the gate above it.
+    package var reachable: (own: [any KeptState], above: [any KeptState]) {
+        (states, state.withLock(\.above)?.states ?? [])
+    }
+
+    /// Whether a receiver below this gate gets no events for now, or still misses some.
     package var hasWaitingReceivers: Bool {
-        states.contains { state in (state as? StateGate).map { !$0.isOpen || $0.owesJoin() } ?? false }
+        states.contains { state in
+            guard let gate = state as? StateGate else { return false }
+            if case .open = gate.answer() { return false }
+            return true
+        }
     }
 
     /// Stores the states of an open gate. Call this when it has been opened.
@@ -187,19 +187,5 @@ package final class StateGate: KeptState {
         }
         if let failure { throw failure }
         return count
-    }
-
-    /// Passes the events that join ids, of this gate's own states and of the states above it.
-    ///
-    /// - Parameters:
-    ///   - isHeld: Returns whether the receiver has the event with this id, because it was held.
-    ///   - deliver: Gets whether the event comes from this gate's own chain. Returns whether it is stored.
-    /// - Returns: False if an event could not be stored.
-    package func join(
-        except isHeld: (EventID) -> Bool, _ deliver: (_ event: Event, _ isOwn: Bool) -> Bool
-    ) -> Bool {
-        let above = state.withLock(\.above)?.states ?? []
-        return states.allSatisfy { $0 is StateGate || $0.join(isHeld) { deliver($0, true) } }
-            && above.allSatisfy { $0 is StateGate || $0.join(isHeld) { deliver($0, false) } }
     }
 }

@@ -19,7 +19,7 @@ package struct SystemFileSystem: FileSystem {
     package func openFile(_ path: String, _ options: OpenOptions, mode: UInt32) throws(FileError) -> FileDescriptor {
         // A FIFO or a device under a file's name must not keep us waiting.
         var flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
-        flags |= options.contains(.write) ? O_WRONLY : O_RDONLY
+        flags |= options.contains(.write) ? options.contains(.read) ? O_RDWR : O_WRONLY : O_RDONLY
         if options.contains(.append) { flags |= O_APPEND }
         if options.contains(.create) { flags |= O_CREAT }
         if options.contains(.exclusive) { flags |= O_EXCL }
@@ -79,6 +79,12 @@ package struct SystemFileSystem: FileSystem {
         from file: FileDescriptor, into buffer: UnsafeMutableRawBufferPointer
     ) throws(FileError) -> Int {
         try checked { systemRead(file.rawValue, buffer.baseAddress, buffer.count) }
+    }
+
+    package func read(
+        from file: FileDescriptor, into buffer: UnsafeMutableRawBufferPointer, at offset: Int
+    ) throws(FileError) -> Int {
+        try checked { pread(file.rawValue, buffer.baseAddress, buffer.count, off_t(offset)) }
     }
 
     package func write(_ bytes: UnsafeRawBufferPointer, to file: FileDescriptor) throws(FileError) -> Int {
@@ -187,6 +193,24 @@ package struct SystemFileSystem: FileSystem {
 
     package var processID: Int32 { CurrentProcess.id }
 
+    package var bootID: String { SystemFileSystem.runOfMachine }
+
+    private static let runOfMachine: String = {
+        var text = [UInt8](repeating: 0, count: 64)
+        #if canImport(Darwin)
+            var count = text.count
+            guard sysctlbyname("kern.bootsessionuuid", &text, &count, nil, 0) == 0 else { return "" }
+        #else
+            do throws(FileError) {
+                text = try OpenFile("/proc/sys/kernel/random/boot_id", [], in: SystemFileSystem()).read(
+                    upTo: text.count)
+            } catch {
+                return ""
+            }
+        #endif
+        return String(decoding: text.prefix { $0 > UInt8(ascii: " ") }, as: UTF8.self)
+    }()
+
     package var userID: UInt32 { geteuid() }
 
     package func currentDirectory() throws(FileError) -> String {
@@ -197,6 +221,18 @@ package struct SystemFileSystem: FileSystem {
 
     package func rename(_ path: String, to newPath: String) throws(FileError) {
         _ = try checked { systemRename(path, newPath) }
+    }
+
+    package func link(_ file: FileDescriptor, at path: String) throws(FileError) {
+        _ = try status(of: file)
+        #if canImport(Darwin)
+            var name = [CChar](repeating: 0, count: Int(MAXPATHLEN))
+            _ = try checked { fcntl(file.rawValue, F_GETPATH, &name) }
+            _ = try checked { linkat(AT_FDCWD, name, AT_FDCWD, path, 0) }
+        #else
+            let name = "/proc/self/fd/\(file.rawValue)"
+            _ = try checked { linkat(AT_FDCWD, name, AT_FDCWD, path, AT_SYMLINK_FOLLOW) }
+        #endif
     }
 }
 

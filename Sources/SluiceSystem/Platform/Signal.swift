@@ -16,8 +16,8 @@
 ///
 /// ```swift
 /// func update(for signal: Signal) {
-///     if signal == .didEnterBackground { log("save the state") }
-///     if signal.connectivity == .unavailable { log("stop asking the server") }
+///     if signal == .didEnterBackground { print("save the state") }
+///     if signal.connectivity == .unavailable { print("stop asking the server") }
 /// }
 /// ```
 public struct Signal: Sendable, Hashable {

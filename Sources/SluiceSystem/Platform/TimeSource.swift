@@ -18,7 +18,9 @@ public import SluiceEvents
 ///
 /// ## Conforming
 /// - Allow calls from any thread.
-/// - Never let a monotonic clock go backwards. Its origin is yours to choose.
+/// - Never let a monotonic clock go backwards. Its origin is yours to choose. If that of ``continuousTime()`` is the start of
+///   the machine, as in the system's clock, stores know how long a pause between two processes was even if the wall clock is
+///   set.
 public protocol TimeSource: Sendable {
     /// Returns the wall time, which may jump in either direction when the user or the network sets the clock.
     func wallTime() -> Timestamp

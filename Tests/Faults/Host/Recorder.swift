@@ -33,11 +33,17 @@ final class Recorder: Sendable {
     }
 }
 
-/// A receiver that records every event before it accepts it.
+/// A receiver that records every event before it accepts it, or writes it to a lake.
 struct RecordingTransport: Transport {
     let recorder: Recorder
+    var lake: (any Transport)?
+
+    func open(_ observer: TransportObserver, in environment: PipelineEnvironment) throws(SluiceError) {
+        try lake?.open(observer, in: environment)
+    }
 
     func send(_ batch: Batch) async throws -> Verdicts {
+        if let lake { return try await lake.send(batch) }
         recorder.received(batch)
         return .all(.accepted)
     }

@@ -18,6 +18,9 @@ struct Settings {
     var isDirect = false
     /// After the commands of the command line, those of the standard input follow.
     var isInteractive = false
+    /// The folder of a lake, or the URL of a bucket, to which the events are delivered.
+    var lake: String?
+    var isPlain = false
     var commands: [String] = []
 
     init(_ arguments: ArraySlice<String>) {
@@ -35,6 +38,8 @@ struct Settings {
             case "--delivers": delivers = true
             case "--direct": isDirect = true
             case "--interactive": isInteractive = true
+            case "--lake": lake = value()
+            case "--plain": isPlain = true
             default:
                 if argument.hasPrefix("--") { System.fail("no option \(argument)") }
                 if directory.isEmpty { directory = argument } else { commands.append(argument) }

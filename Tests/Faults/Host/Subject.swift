@@ -1,4 +1,6 @@
 import Sluice
+import SluiceFiles
+import SluiceHTTP
 
 /// The object under test: it accepts events and delivers them.
 ///
@@ -52,9 +54,15 @@ struct PipelineSubject: Subject {
             flushInterval: .seconds(5), backOff: .milliseconds(20), maximumBackOff: .milliseconds(200))
         pipeline = try Pipeline(delivery: policy, onDiagnostic: { System.note($0.message) }) {
             store
-            RecordingTransport(recorder: recorder)
+            RecordingTransport(recorder: recorder, lake: settings.lake.map { Self.lake($0, isPlain: settings.isPlain) })
         }
         if !settings.delivers { pipeline.pauseDelivery() }
+    }
+
+    private static func lake(_ place: String, isPlain: Bool) -> any Transport {
+        guard place.hasPrefix("http") else { return FileTransport(at: place, gzip: !isPlain) }
+        return HTTPTransport(
+            to: place, format: .objects(region: "us-east-1", accessKey: "test", secretKey: "test"))
     }
 
     func track(_ event: NumberedEvent) {

@@ -11,8 +11,8 @@ from .books import Books
 from .host import PATIENCE, live
 from .processes import experiment, leftovers
 
-# The host's own, and at most 16 for the store.
-FEW = ("sh", "-c", 'ulimit -n 24; exec "$@"', "sh")
+# The host's own, and at most 20 for the store.
+FEW = ("sh", "-c", 'ulimit -n 28; exec "$@"', "sh")
 CLOSED = ("<&-", ">&-", "2>&-")
 
 

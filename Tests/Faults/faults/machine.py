@@ -116,8 +116,9 @@ class Machine:
             return
         self.need_root(f"to install {package}")
         print(f"installing {package} for {tool}", file=sys.stderr, flush=True)
-        for command in (["apt-get", "update", "-q"], ["apt-get", "install", "-q", "-y", package]):
-            if not shutil.which("apt-get") or subprocess.run(command, stdout=sys.stderr).returncode != 0:
+        apt = ["apt-get", "-o", "DPkg::Lock::Timeout=300"]
+        for command in (["update", "-q"], ["install", "-q", "-y", package]):
+            if not shutil.which("apt-get") or subprocess.run(apt + command, stdout=sys.stderr).returncode != 0:
                 raise Impossible(f"{tool} is not there, and {package} cannot be installed")
 
     # What only root may do

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 
+from . import folder
 from .books import Books, Figures, is_critical
 from .control import TEAR, Control
 from .host import HostFailure, Life, live
@@ -107,6 +108,7 @@ def trial(machine, figures, number, **options):
             figures.count(unreached=1)
         elif not life.was_killed:
             problems.append(f"the life was not killed: {life.process.returncode}")
+        problems += [problem for problem in folder.check(directory, [life]).problems if " not there" not in problem]
         after = live(machine, directory, "--direct", "--filler", FILLER, "deliver", "close")
         books.add(after)
         if books.disorder():

@@ -167,7 +167,7 @@ class Machine:
         for arguments in (["update", "-q"], ["install", "-q", "-y", "--no-install-recommends", *packages]):
             if os.geteuid() != 0 or not shutil.which("apt-get"):
                 raise Impossible(f"installing {names} needs root and apt-get")
-            if subprocess.run(["apt-get", *arguments], env=environment, stdout=sys.stderr).returncode != 0:
+            if subprocess.run(["apt-get", "-o", "DPkg::Lock::Timeout=300", *arguments], env=environment, stdout=sys.stderr).returncode != 0:
                 raise Impossible(f"{names} can't be installed")
 
     @staticmethod

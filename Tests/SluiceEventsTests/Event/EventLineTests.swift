@@ -1,5 +1,6 @@
 import Foundation
 import SluiceTesting
+import TestSupport
 import Testing
 
 @testable import SluiceEvents
@@ -21,6 +22,9 @@ import Testing
             #expect(copy == event)
             // Strings and doubles can be equal and yet differ: by normalization, and by the sign of zero.
             #expect(try EventLine(copy).bytes == line.bytes)
+            var encoded = copy
+            encoded.properties = Properties(copy.properties.map { ($0.name, $0.value) })
+            #expect(try EventLine(encoded).bytes == line.bytes)
             #expect(line.id == event.id)
         }
     }
@@ -34,6 +38,17 @@ import Testing
         let copy = try EventLine(event).event()
         #expect(copy == event)
         #expect(copy.properties["nested"] == value)
+    }
+
+    @Test("a line is made from the bytes of any collection that a store has kept them in")
+    func anyBytesAreALine() throws {
+        let line = try EventLine(.named("Event", ["a": 1]))
+        let kept: [any Collection<UInt8>] = [
+            Array(line.bytes), Data(line.bytes), ContiguousArray(line.bytes),
+        ]
+        #expect(EventLine(bytes: kept[0], priority: .critical).priority == .critical)
+        for bytes in kept.prefix(3) { #expect(EventLine(bytes: bytes, priority: .normal).bytes == line.bytes) }
+        #expect(try EventLine(bytes: Data(line.bytes), priority: .normal).event() == line.event())
     }
 
     @Test("a line that is kept stays as it is when its buffer is reused")

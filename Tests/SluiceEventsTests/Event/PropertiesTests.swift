@@ -122,6 +122,22 @@ import Testing
                 }
             }
         }
+        let deepest = (1..<PropertyValue.maximumDepth).reduce(PropertyValue.null) { value, _ in [value] }
+        let unfit: [(PropertyValue, Sanitizations)] = [
+            ([.double(.nan)], .nonFiniteNumber), (["key": .string(longText)], .truncatedString),
+            ([deepest], .truncatedDepth), (["key": deepest], .truncatedDepth), (deepest, []), (["key": [1]], []),
+            (.date(Timestamp.writable.upperBound), []),
+        ]
+        for (value, sanitizations) in unfit {
+            for pairs in [[("a", 1), ("b", value)], [("b", value), ("\u{E9}", 1)]] {
+                let properties = Properties(pairs)
+                var steps: Properties = [:]
+                for (name, value) in pairs { steps[name] = value }
+                #expect(properties.bounds.sanitizations == sanitizations)
+                #expect(properties.bounds.depth == steps.bounds.depth)
+                #expect(properties == steps)
+            }
+        }
         #expect(Properties([("a", .string(String(longText.dropLast())))]).bounds.sanitizations == [])
         #expect(Properties([(String(longName.dropLast()), .null)]).bounds.sanitizations == [])
     }

@@ -1,4 +1,6 @@
+import HTTPTestSupport
 import Sluice
+import TestSupport
 import Testing
 
 @testable import SluiceHTTP
@@ -66,8 +68,11 @@ struct AWSSignatureTests {
         func key(_ distinctID: String?) throws -> String? {
             let event = Event(
                 id: Event.bare.id, name: "E", time: Timestamp(milliseconds: 0), distinctID: distinctID)
-            let body = try VerbTests.request(event, .kinesis(stream: "s", region: "r")).body
-            return try PropertyValue(json: body).object?["Records"]?.array?.first?.object?["PartitionKey"]?.string
+            var request = HTTPRequest(url: "https://h")
+            try HTTPFormat.kinesis(stream: "s", region: "r").encode(
+                Batch(id: 1, events: [EventLine(event)]), into: &request)
+            return try PropertyValue(json: request.body).object?["Records"]?.array?.first?.object?["PartitionKey"]?
+                .string
         }
         #expect(try key("u-1") == "u-1")
         #expect(try key(nil) == Event.bare.id.description)

@@ -1,5 +1,7 @@
 import Foundation
+import HTTPTestSupport
 import Sluice
+import TestSupport
 import Testing
 
 @testable import SluiceHTTP
@@ -17,7 +19,7 @@ struct LineTests {
     }
 
     private static func body(_ name: String, _ lines: EventLine...) throws -> String {
-        String(decoding: try FormatSample.named(name).request(Batch(id: 1, events: lines)).body, as: UTF8.self)
+        String(decoding: try FormatSample.open.named(name).request(Batch(id: 1, events: lines)).body, as: UTF8.self)
     }
 
     @Test(

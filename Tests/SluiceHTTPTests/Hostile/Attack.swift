@@ -1,3 +1,4 @@
+import HTTPTestSupport
 import Sluice
 import TestSupport
 import Testing
@@ -140,7 +141,7 @@ extension Attack {
             try connection.flood()
         },
         Attack(
-            "responds with 200 and a length of 2 GB that the format must read", backOff, format: .segment(writeKey: "k")
+            "responds with 200 and a length of 2 GB that the format must read", backOff, format: .otlp(service: "s")
         ) {
             connection, _ in
             try connection.flood()

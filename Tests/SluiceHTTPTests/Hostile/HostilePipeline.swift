@@ -1,3 +1,4 @@
+import HTTPTestSupport
 import Sluice
 import SluiceJSONL
 import SluiceTesting

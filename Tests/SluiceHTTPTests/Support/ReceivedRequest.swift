@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTestSupport
 
 /// A request that a server has read.
 struct ReceivedRequest: Sendable {

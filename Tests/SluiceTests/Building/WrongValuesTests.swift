@@ -13,6 +13,12 @@ import Testing
         }
     }
 
+    /// The sentence for values of Foundation, and for literals in the literal.
+    private static let unfit = """
+        a value can't be a property: Date, URL, UUID, Decimal and Data need `import SluiceFoundation`, values of several \
+        types `.array([…])` or `.object([…])`, types of yours `: PropertyConvertible`
+        """
+
     static let mistakes = [
         Mistake(
             #"pipeline.track("E", ["v": foo])"#,
@@ -21,14 +27,25 @@ import Testing
             #"pipeline.track("E", ["v": query, "w": foo])"#,
             "cannot convert value of type 'Foo' to expected dictionary value type 'any PropertyConvertible'"),
         Mistake(#"pipeline.track("E", ["v": anything])"#, "cannot convert value of type 'Any'"),
-        Mistake(#"pipeline.track("E", ["v": anyValues])"#, "cannot convert value of type '[String : Any]'"),
+        Mistake(#"pipeline.track("E", ["v": anyValues])"#, unfit),
         Mistake(#"pipeline.track("E", anyValues)"#, "cannot convert value of type '[String : Any]'"),
+        Mistake("_ = Properties(anyValues)", "write `try Properties(converting: …)` for [String: Any]"),
+        Mistake(#"_ = Properties(["v": query, "w": foo])"#, "`: PropertyConvertible` behind a type of yours"),
+        Mistake(#"pipeline.track("E", ["v": date])"#, unfit),
+        Mistake(#"pipeline.track("E", ["v": query, "w": date, "x": nil])"#, unfit),
+        Mistake(#"pipeline.track("E", ["v": query, "w": [date]], priority: .critical)"#, unfit),
+        Mistake(#"pipeline.track("E", ["v": query, "w": URL(string: query)]) { $0.loginID = "7" }"#, unfit),
+        Mistake(#"pipeline.track("E", ["v": UUID()])"#, unfit),
+        Mistake(#"pipeline.track("E", ["v": Data(), "w": Decimal(1)])"#, unfit),
+        Mistake(#"(pipeline as any EventTracking).track("E", ["v": date])"#, unfit),
+        Mistake(#"pipeline.track("E", ["v": query, "range": [1, "end"]])"#, unfit),
+        Mistake(#"pipeline.track("E", ["v": query, "range": ["from": 1, "to": "end"]])"#, unfit),
         Mistake(#"pipeline.track("E", ["v": optional])"#, "cannot convert value of type 'Foo?'"),
         Mistake(#"pipeline.track("E", ["v": Bare.a])"#, "cannot convert value of type 'Bare'"),
-        Mistake(#"pipeline.track("E", ["v": [1: "one", 2: query]])"#, "cannot convert value of type"),
+        Mistake(#"pipeline.track("E", ["v": [1: "one", 2: query]])"#, unfit),
         Mistake(#"pipeline.track("E", ["v": { count }])"#, "cannot convert value of type '() -> Int'"),
         Mistake(#"pipeline.track("E", ["v": (1, count)])"#, "cannot convert value of type '(Int, Int)'"),
-        Mistake(#"pipeline.track("E", ["v": [foo]])"#, "cannot convert value of type 'Foo'"),
+        Mistake(#"pipeline.track("E", ["v": [foo]])"#, unfit),
         Mistake(#"pipeline.track("E", [foo: "v"])"#, "cannot convert value of type 'Foo' to expected dictionary key"),
         Mistake(
             #"pipeline.track("E", [count: query, "w": 1])"#,
@@ -44,11 +61,11 @@ import Testing
 
     @Test("a value that no event can have is one clear error")
     func wrongValuesAreOneErrorEach() async throws {
-        var lines = ["import Sluice", "struct Foo {}", "enum Bare { case a }"]
+        var lines = ["import Foundation", "import Sluice", "struct Foo {}", "enum Bare { case a }"]
         var places: [Int] = []
         for (index, mistake) in Self.mistakes.enumerated() {
             lines.append("func host\(index)(pipeline: Pipeline, foo: Foo, optional: Foo?, query: String, count: Int,")
-            lines.append("    anything: Any, anyValues: [String: Any]) {")
+            lines.append("    anything: Any, anyValues: [String: Any], date: Date) {")
             lines.append(mistake.code)
             places.append(lines.count)
             lines.append("}")

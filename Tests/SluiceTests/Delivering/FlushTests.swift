@@ -129,6 +129,31 @@ import Testing
         #expect(!report.isComplete)
     }
 
+    @Test("a flush counts no critical dead letters that are replayed after it began")
+    func reportExcludesReplayedEvents() async throws {
+        let transport = ScriptedTransport(
+            [.answer(.each(Array(repeating: .rejected(reason: "bad"), count: 3) + [.accepted])), .hang, .hang],
+            then: Self.retry)
+        var policy = Bench.policy
+        policy.flushCount = 1_000
+        let bench = try Bench(transport, delivery: policy)
+        bench.track(4, priority: .critical)
+        _ = await bench.pipeline.flush()
+        #expect(bench.ledger.deadLetters == 3)
+        bench.track(15)
+        let flushed = Task { await bench.pipeline.flush() }
+        await transport.waitForSends(2)
+        #expect(try await bench.pipeline.replayDeadLetters { _ in true } == 3)
+        transport.release(.all(.accepted))
+        await transport.waitForSends(3)
+        transport.release(.all(.accepted))
+        let report = await flushed.value
+        // The first ten normal events, then the replayed ones, and then a failure.
+        #expect(bench.ledger.delivered == 1 + 10 + 3)
+        #expect(report.delivered == 10)
+        #expect(report.waiting == 5)
+    }
+
     @Test("events that the store evicts during a flush are neither delivered nor waiting in its report")
     func reportExcludesEvictedEvents() async throws {
         let size = try EventLine(Event(name: "Event 0")).bytes.count

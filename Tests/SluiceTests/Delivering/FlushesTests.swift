@@ -30,7 +30,7 @@ import Testing
             let priority: Event.Priority = Int.random(in: 0..<3) == 0 ? .critical : .normal
             tracked += 1
             store.append(EventLine(bytes: [UInt8(tracked)], priority: priority))
-            if priority == .critical { flushes.appendedCritical() }
+            if priority == .critical { flushes.appendedCritical(1) }
         }
 
         mutating func flush() {

@@ -87,4 +87,48 @@ import Testing
         caller.use(nil)
         #expect(await pipeline.shutdown().routes.map(\.delivered) == [3, 3])
     }
+
+    @Test("a circle of transports that flush the next route returns", .timeLimit(.minutes(10)), arguments: [2, 3, 5])
+    func circlesReturn(count: Int) async throws {
+        let pipelines = Locked<[Pipeline]>([])
+        let notes = Locked(0)
+        // Each first send waits for the others, so that all flush in theirs.
+        let arrived = Locked<[CheckedContinuation<Void, Never>]>([])
+        let isOpen = Locked(false)
+        for number in 0..<count {
+            let caller = Caller { _ in
+                await withCheckedContinuation { continuation in
+                    if isOpen.withLock(\.self) { return continuation.resume() }
+                    let all = arrived.withLock { arrived in
+                        arrived.append(continuation)
+                        return arrived.count == count ? arrived : []
+                    }
+                    if all.isEmpty { return }
+                    isOpen.withLock { $0 = true }
+                    for continuation in all { continuation.resume() }
+                }
+                let next = pipelines.withLock { $0[(number + 1) % count] }
+                await next.flush()
+            }
+            let pipeline = try Pipeline(
+                isDeliveryPaused: true,
+                onDiagnostic: { line in notes.withLock { $0 += line.kind == .note ? 1 : 0 } }
+            ) {
+                MemoryStore()
+                caller
+            }
+            caller.use(pipeline)
+            pipelines.withLock { $0.append(pipeline) }
+        }
+        let all = pipelines.withLock(\.self)
+        for pipeline in all {
+            for _ in 0..<150 { pipeline.track("Event") }
+        }
+        for pipeline in all { pipeline.resumeDelivery() }
+        for pipeline in all {
+            while pipeline.ledger.routes[0].delivered < 150 { await pipeline.flush() }
+        }
+        #expect((1...count).contains(notes.withLock(\.self)))
+        for pipeline in all { #expect(await pipeline.shutdown().isBalanced) }
+    }
 }

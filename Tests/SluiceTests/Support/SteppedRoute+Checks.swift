@@ -32,8 +32,8 @@ extension SteppedRoute {
 
     mutating func endStep() {
         let actions = state.takeActions()
-        for (waiter, value) in actions.waiters { waiter.resume(value) }
-        if actions.waiters.contains(where: { $0.0.event == .changed }) {
+        for waiter in actions.waiters { waiter.resume() }
+        if actions.waiters.contains(where: { $0.event == .changed }) {
             for case (let index, .asleep(let awake)) in threads.enumerated() { threads[index] = awake }
         }
         for (resume, report) in actions.flushes { resume(report) }

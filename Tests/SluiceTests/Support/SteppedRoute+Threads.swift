@@ -11,9 +11,9 @@ extension SteppedRoute {
         case took(Batch?, BatchSize, hasFailed: Bool, inputs: Int)
         case readingBacklog(inputs: Int), comparing(Backlog, inputs: Int)
         case settling(Settlement, done: Int)
-        case deleting([Batch.ID]), tookToDelete(Batch), deleted([Batch.ID]), deletedAll(isComplete: Bool)
-        case erasing(Int), fallingAsleep(inputs: Int, awake: Thread)
-        case erasingIn([OpenBatch], Int), removing([OpenBatch], Int), erased(ErasureReport, Int), leavingGate
+        case fallingAsleep(inputs: Int, awake: Thread)
+        case erasing(Erasure), erasingIn([OpenBatch], Erasure), removing([OpenBatch], Erasure)
+        case tookToDelete(Batch, Erasure), erased(ErasureReport, Erasure), leavingGate
         case stopping(deadline: Duration), closing, closed
     }
 
@@ -47,11 +47,10 @@ extension SteppedRoute {
             return .free
         case .settling(let settlement, let done): return settle(settlement, done)
         case .fallingAsleep(let inputs, let awake):
-            state.waiters.wait(.init(event: .changed) { _ in }, inputs: inputs, state.gate)
+            state.waiters.wait(.init(event: .changed) {}, inputs: inputs, state.gate)
             // If it has missed an input, it doesn't sleep. Others are not concerned.
             return state.takeActions().waiters.isEmpty ? .asleep(awake: awake) : awake
-        case .deleting, .tookToDelete, .deleted, .deletedAll: return nextOfDeletion(thread)
-        case .erasing, .erasingIn, .removing, .erased: return nextOfErasure(thread)
+        case .erasing, .erasingIn, .removing, .tookToDelete, .erased: return nextOfErasure(thread)
         case .leavingGate: state.gate.leave()
         case .stopping(let deadline):
             state.stop(deadline: deadline)
@@ -97,7 +96,6 @@ extension SteppedRoute {
             if recovered > 0 { recover(Array(store.events.prefix(recovered))) }
             return .took(store.nextBatch(size), size, hasFailed: false, inputs: inputs)
         case .send(let part): return send(part, answer(part.batch))
-        case .deleteAll(let open): return .deleting(open)
         case .wait(let inputs): return next(.fallingAsleep(inputs: inputs, awake: .free), answer)
         case .stop: return .ended
         }
@@ -160,66 +158,64 @@ extension SteppedRoute {
         early += Set(uncounted.map(Self.number)).intersection(batch.events.map(Self.number)).count
     }
 
-    // MARK: Deleting
-
-    private mutating func nextOfDeletion(_ thread: Thread) -> Thread {
-        switch thread {
-        case .deleting(let batches):
-            if let id = batches.first {
-                remove(id)
-                return .deleted(batches)
-            }
-            let batch = useStore { $0.nextBatch(BatchSize(events: 3, bytes: .max)) }
-            return batch.map { .tookToDelete($0) } ?? .deletedAll(isComplete: !store.isStuck)
-        case .tookToDelete(let batch):
-            opened(batch)
-            return state.took(toDelete: batch) ? .deleting([batch.id]) : .deletedAll(isComplete: false)
-        case .deleted(let batches):
-            let lines = (open.removeValue(forKey: batches[0]) ?? []).filter { fates[$0] == nil }.map { Self.line($0) }
-            set(.deleted, lines, isNoted: true)
-            state.deleted(batches[0], isComplete: true)
-            return .deleting(Array(batches.dropFirst()))
-        case .deletedAll(let isComplete): state.deletedAll(isComplete: isComplete)
-        default: break
-        }
-        return .free
-    }
+    // MARK: Erasing
 
     private mutating func nextOfErasure(_ thread: Thread) -> Thread {
         switch thread {
-        case .erasing(let number):
-            switch state.nextStep(ofErasure: number) {
-            case .erase(let open): return .erasingIn(open, number)
+        case .erasing(let erasure):
+            switch state.nextStep(ofErasure: erasure.number) {
+            case .erase(let open): return .erasingIn(open, erasure)
             case .wait(let inputs): return .fallingAsleep(inputs: inputs, awake: thread)
-            case .stop: state.endErasure(number, ErasureReport(left: ["stopped"]))
+            case .stop: end(erasure, ErasureReport(left: ["stopped"]))
             }
-        case .erasingIn(let batches, let number):
-            guard let batch = batches.first else {
-                let lines = useStore { $0.erase(where: Self.isErased) }
-                set(.deleted, lines)
-                erased += lines.count
-                return .erased(ErasureReport(events: lines.count), number)
-            }
-            let places = batch.rest.filter { Self.isErased(batch.batch.events[$0]) }
+        case .erasingIn(let batches, let erasure):
+            guard let batch = batches.first else { return eraseStored(erasure) }
+            let places = batch.rest.filter { erasure.isMatch(batch.batch.events[$0]) }
             let rest = Array(batches.dropFirst())
-            if places.isEmpty { return nextOfErasure(.erasingIn(rest, number)) }
+            if places.isEmpty { return nextOfErasure(.erasingIn(rest, erasure)) }
             set(.deleted, places.map { batch.batch.events[$0] }, isNoted: true)
-            guard state.erased(places, of: batch.id) else { return .erasingIn(rest, number) }
+            guard state.erased(places, of: batch.id) else { return .erasingIn(rest, erasure) }
             open[batch.id] = nil
-            return .removing(batches, number)
-        case .removing(let batches, let number):
+            return .removing(batches, erasure)
+        case .removing(let batches, let erasure):
             remove(batches[0].id)
-            return .erasingIn(Array(batches.dropFirst()), number)
-        case .erased(let report, let number):
-            if open.values.contains(where: { $0.contains { fates[$0] == nil && Self.isErased(Self.line($0)) } }) {
+            return .erasingIn(Array(batches.dropFirst()), erasure)
+        case .tookToDelete(let batch, let erasure):
+            opened(batch)
+            guard let batch = state.took(toDelete: batch) else {
+                return .erased(ErasureReport(left: ["stopped"]), erasure)
+            }
+            return .erasingIn([batch], erasure)
+        case .erased(let report, let erasure):
+            if report.isComplete,
+                open.values.contains(where: { $0.contains { fates[$0] == nil && erasure.isMatch(Self.line($0)) } })
+            {
                 fail("an erasure spares an event")
             }
             noted[.deleted, default: 0] += report.events
-            state.endErasure(number, report)
+            end(erasure, report)
             return .leavingGate
         default: break
         }
         return .ended
+    }
+
+    private mutating func eraseStored(_ erasure: Erasure) -> Thread {
+        if erasure.deletion != nil {
+            if let batch = useStore({ $0.nextBatch(BatchSize(events: 3, bytes: .max)) }) {
+                return .tookToDelete(batch, erasure)
+            }
+            return .erased(ErasureReport(left: store.isStuck ? ["stuck"] : []), erasure)
+        }
+        let lines = useStore { $0.erase(where: erasure.isMatch) }
+        set(.deleted, lines)
+        erased += lines.count
+        return .erased(ErasureReport(events: lines.count), erasure)
+    }
+
+    private mutating func end(_ erasure: Erasure, _ report: ErasureReport) {
+        state.endErasure(erasure.number, report)
+        if let call = erasure.deletion { ends.withLock { $0.append(.deletion(call, report.isComplete)) } }
     }
 }
 

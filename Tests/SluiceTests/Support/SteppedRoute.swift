@@ -153,22 +153,28 @@ struct SteppedRoute {
     mutating func delete() {
         lastCall += 1
         calls[lastCall] = Call(events: waiting, interruptions: isHindered ? -1 : interruptions)
-        let resume = { @Sendable [ends, lastCall] value in ends.withLock { $0.append(.deletion(lastCall, value)) } }
-        state.waiters.wait(.init(event: .deleted, resume: resume), inputs: nil, state.gate)
+        threads.append(.erasing(Erasure(number: state.beginErasure(), deletion: lastCall)))
         endStep()
     }
 
-    static func isErased(_ line: EventLine) -> Bool { number(line).isMultiple(of: 3) }
+    /// An erasure of every third event, or a deletion of all events.
+    struct Erasure {
+        let number: Int
+        /// The deletion's call.
+        let deletion: Int?
+
+        func isMatch(_ line: EventLine) -> Bool { deletion != nil || SteppedRoute.number(line).isMultiple(of: 3) }
+    }
 
     mutating func erase() {
-        threads.append(.erasing(state.beginErasure()))
+        threads.append(.erasing(Erasure(number: state.beginErasure(), deletion: nil)))
         endStep()
     }
 
     mutating func shutDown(deadline: Duration) {
         if state.gate.enter() { threads.append(.stopping(deadline: deadline)) }
         state.waiters.wait(
-            .init(event: .closed) { [ends] _ in ends.withLock { $0.append(.close) } }, inputs: nil, state.gate)
+            .init(event: .closed) { [ends] in ends.withLock { $0.append(.close) } }, inputs: nil, state.gate)
         self.deadline = min(deadline, self.deadline ?? deadline)
         interruptions += 1
         endStep()

@@ -1,5 +1,6 @@
 import Sluice
 import SluiceHTTP
+import SluiceVendors
 
 /// A format with the arguments that the checkers expect, and the answer of a backend that takes every event.
 struct FormatSample: Sendable {
@@ -74,6 +75,10 @@ struct FormatSample: Sendable {
             name: "firehose",
             format: .firehose(stream: "events", region: "eu-central-1", accessKey: "AKID", secretKey: "key"),
             url: "https://firehose.eu-central-1.amazonaws.com"),
+        FormatSample(
+            name: "objects", format: .objects(region: "eu-central-1", accessKey: "AKID", secretKey: "key"),
+            url: "https://shop.s3.eu-central-1.amazonaws.com/events",
+            answer: { _ in HTTPResponse(status: 200, headers: [("ETag", "\"1\"")]) }),
         FormatSample(
             name: "snowplow", format: .snowplow(appID: "shop", vendor: "com.example"), url: "https://collector.example"),
     ]

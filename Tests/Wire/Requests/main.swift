@@ -3,8 +3,10 @@
 //
 //     swift run -c release WireRequests --format NAME [--seed N] [--events N]
 //     swift run WireRequests --list
+//     swift run WireRequests --format NAME --peer URL [--store DIRECTORY]
 //
-// Standard output is JSON Lines, one for each batch: see SourceRecord.swift. The same seed makes the same output.
+// Standard output is JSON Lines, one for each batch: see SourceRecord.swift. The same seed makes the same output. With --peer, it
+// is the host of PeerHost.swift.
 
 import Foundation
 import Sluice
@@ -19,6 +21,8 @@ func fail(_ text: String) -> Never {
 var seed: UInt64 = 1
 var count = 10_000
 var sample: FormatSample?
+var peer: String?
+var store = "10485760"
 var arguments = CommandLine.arguments.dropFirst()
 while let argument = arguments.popFirst() {
     switch argument {
@@ -30,10 +34,16 @@ while let argument = arguments.popFirst() {
     case "--format":
         let name = arguments.popFirst() ?? ""
         sample = FormatSample.all.first { $0.name == name } ?? { fail("no format \(name); see --list") }()
+    case "--peer": peer = arguments.popFirst() ?? { fail("--peer URL") }()
+    case "--store": store = arguments.popFirst() ?? { fail("--store DIRECTORY") }()
     default: fail("no option \(argument)")
     }
 }
 guard let sample else { fail("--format NAME; see --list") }
+if let peer {
+    try await PeerHost(sample, to: peer, store: store).run()
+    exit(0)
+}
 
 let time = VirtualTime()
 let host = try RandomHost(seed: seed, time: time)

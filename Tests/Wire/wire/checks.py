@@ -1,6 +1,6 @@
 """All checkers, by the names of the formats."""
 
-from . import further, lines, otlp, sensors, vendors
+from . import further, lines, objects, otlp, sensors, vendors
 
 CHECKS = {
     "jsonArray": lines.json_array, "ndjson": lines.ndjson, "fluentBit": lines.json_array, "vector": lines.ndjson,
@@ -12,7 +12,7 @@ CHECKS = {
     "mixpanelAccount": vendors.mixpanel_account, "splunk": further.splunk, "influxDB": further.influxdb,
     "influxDBV1": further.influxdb_v1, "matomo": further.matomo, "googleAnalytics": further.google,
     "telemetryDeck": further.telemetry_deck, "snowplow": further.snowplow,
-    "kinesis": further.kinesis, "firehose": further.firehose,
+    "kinesis": further.kinesis, "firehose": further.firehose, "objects": objects.check,
 }
 
 

@@ -3,6 +3,7 @@ are compared with the event."""
 
 import json
 import os
+import subprocess
 import sys
 import urllib.error
 import urllib.request
@@ -13,7 +14,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(HERE)), "Integra
 from integration.influxdb import Server  # noqa: E402
 from integration.machine import Machine  # noqa: E402
 
-from . import further  # noqa: E402
+from . import environment, further  # noqa: E402
 
 
 def is_value(found, value):
@@ -70,5 +71,18 @@ class InfluxDB:
             findings.expect(is_value(value, expected.get(key)), "a field", (key, value, expected.get(key)))
         self._server.query(f"DROP DATABASE {name}")
 
+    def _alternate(self, findings):
+        """A host's 12 beside its 12.5: a field has one type, and the server refuses a point with another."""
+        self._server.query("CREATE DATABASE wire")
+        command = [environment.program(), "--format", "influxDBV1", "--peer", f"http://127.0.0.1:{self._server.port}/"]
+        calls = "whole\nfraction\n" * 20 + "flush\nreport\n"
+        run = subprocess.run(command, input=calls, capture_output=True, text=True, check=True, timeout=60)
+        report = json.loads(run.stdout.splitlines()[-1])
+        findings.expect((report["delivered"], report["dead"]) == (40, 0), "40 numbers are delivered", report)
+        found = self._server.query("SELECT amount FROM Sale", "wire")
+        amounts = sorted(values[1] for series in found for values in series["values"])
+        findings.expect(amounts == [12] * 20 + [12.5] * 20, "40 numbers are points", amounts)
+
     def compare(self, events, findings):
+        self._alternate(findings)
         findings.expect(self._checked >= len(events) // 20, "the number of points", self._checked)

@@ -7,7 +7,7 @@ import json
 import random
 from urllib.parse import quote, unquote
 
-from . import further
+from . import further, objects
 from .checks import check
 from .source import Findings, Record
 
@@ -15,8 +15,8 @@ from .source import Findings, Record
 EVENTS, BATCHES, ERRORS = 10, 40, 10
 
 # Parts that a body may have or not: their absence is no error.
-OPTIONAL = {"historical_migration", "ip", "$ip", "library", "$geoip_disable", "$is_identified", "token", "mp_lib", "$time",
-            "$groups", "$identities", "$identified_id", "$device_id", "$user_id"}
+OPTIONAL = {"historical_migration", "ip", "$ip", "library", "$geoip_disable", "$is_server", "$is_identified", "token", "mp_lib",
+            "$time", "$groups", "$identities", "$identified_id", "$device_id", "$user_id"}
 
 
 
@@ -96,8 +96,11 @@ class Planted:
             container[key + "x"] = container.pop(key)
             error = f"{place} was renamed"
         request.body = write(values)
+        # Otherwise the signature would show every error.
         if self.name in ("kinesis", "firehose"):
-            further.sign(request, self.name)  # Otherwise the signature would show every error.
+            further.sign(request, self.name)
+        elif self.name == "objects":
+            objects.sign(request)
         return error
 
     def _values(self, request):
@@ -109,6 +112,9 @@ class Planted:
         if self.name.startswith("influx"):
             points = [{"key": key, "fields": fields, "time": time} for key, fields, time in further.points(text)]
             return points, self._lines
+        if self.name == "objects":
+            lines = [json.loads(line) for line in text.removesuffix("\n").split("\n")]
+            return lines, lambda values: gzip.compress("".join(json.dumps(value) + "\n" for value in values).encode())
         if "ndjson" in request.headers.get("content-type", "") or self.name in ("kafkaV3", "splunk"):
             lines = [json.loads(line) for line in text.removesuffix("\n").split("\n")]
             return lines, lambda values: "".join(json.dumps(value) + "\n" for value in values).encode()

@@ -47,9 +47,18 @@ def check(record, findings):
         return
     rows = form(findings, request.text)
     findings.expect(len({row.get("_track_id") for row in rows}) == len(rows), "_track_id is not unique")
-    for row, event in together(findings, rows, record.sent):
+    for row, event in together(findings, rows, [one for event in record.sent for one in records(event)]):
         findings.expect(iso(row.pop("_flush_time", 0)) == request.sent_at, "_flush_time", request.sent_at)
         compare(findings, row, event)
+
+
+def records(event):
+    """The event, and beside a login with properties the change of the profile, with a `_track_id` of its own."""
+    if event.verb not in ("$SignUp", "$Switch") or not event.properties.get("$set"):
+        return [event]
+    change = event.holding(event.properties, "$ProfileSet")
+    change.verb, change.id = change.name, event.id[:-8] + format(int(event.id[-8:], 16) ^ 0x4000_0000, "08x")
+    return [event, change]
 
 
 def under_own_names(event):
@@ -143,7 +152,7 @@ def compare(findings, row, event):
     objects = [name for name in properties if name.startswith("$") and isinstance(properties[name], dict)]
     for name in [name for name in objects if name not in found]:
         for inner, value in properties.pop(name).items():
-            flat = [key for key in found if key.endswith(inner) and key not in source
+            flat = [key for key in found if key.endswith(inner) and key not in source and key not in properties
                     and are_same({key: found[key]}, {key: value}, minutes)]
             if findings.expect(flat, f"{name} is not flattened", (inner, found)):
                 properties[flat[0]] = value

@@ -40,8 +40,10 @@ def value(recorded):
 
 
 def iso(milliseconds):
-    moment = datetime(1970, 1, 1) + timedelta(milliseconds=milliseconds)
-    return moment.isoformat(timespec="milliseconds") + "Z"
+    # Python has no year 0, but the calendar repeats itself after 400 years, which are 146,097 days.
+    cycles = 1 if milliseconds < 0 else 0
+    moment = datetime(1970, 1, 1) + timedelta(days=cycles * 146_097, milliseconds=milliseconds)
+    return f"{moment.year - cycles * 400:04}" + moment.isoformat(timespec="milliseconds")[4:] + "Z"
 
 
 def is_same(found, expected, date=iso):
@@ -210,7 +212,9 @@ class Request:
 
     @property
     def text(self):
-        return self.body.decode()
+        # A file in an object is compressed, and has no content encoding.
+        is_file = self.headers.get("content-type") == "application/gzip"
+        return (gzip.decompress(self.body) if is_file else self.body).decode()
 
     @property
     def sent_at(self):

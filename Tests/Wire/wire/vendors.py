@@ -232,6 +232,7 @@ def segment_record(findings, row, event, is_rudderstack):
         findings.expect(row.get("groupId") == properties["$group_key"], "groupId", (row.get("groupId"), event.line))
         kind = {"$group_type": properties["$group_type"]}
         kind |= {name: properties["$group_type"] for name in ("groupType", "group_type", "type")}
+        findings.expect("groupType" in row.get("traits", {}), "a group without its type", (row, event.line))
         expect("traits", properties.get("$group_set", {}), event.rest("$group_type", "$group_key", "$group_set"), kind)
     elif verb == "$ProfileSetOnce":
         expect("traits", properties["$set_once"], event.rest("$set_once"))
@@ -395,8 +396,8 @@ def posthog_record(findings, row, event):
     else:
         # A group, or a change that PostHog has no record type for, may count as a sign of a person.
         findings.expect(mark in (None, True, False), f"$process_person_profile of {verb}", (mark, event.line))
-    added = {"$geoip_disable": True, "$is_identified": event.user is not None, "$process_person_profile": mark,
-             "$lib": found.get("$lib"), "$lib_version": found.get("$lib_version")}
+    added = {"$geoip_disable": True, "$is_server": True, "$is_identified": event.user is not None,
+             "$process_person_profile": mark, "$lib": found.get("$lib"), "$lib_version": found.get("$lib_version")}
     if event.anonymous is not None:
         added |= {"$device_id": event.anonymous, "$anon_distinct_id": event.anonymous}
         known = "$device_id" in source or event.anonymous in (found.get("$device_id"), found.get("$anon_distinct_id"))
@@ -483,13 +484,28 @@ def amplitude(record, findings):
             findings.expect(is_same(joins.pop(event.id, None), join), "a join", (row, event.line))
             if not event.properties.get("$group_set"):
                 findings.expect(row["event_type"] == "$identify", "a change of nothing", row)
+                amplitude_fields(findings, row, event.under(AMPLITUDE))
                 continue
         amplitude_record(findings, row, event.under(AMPLITUDE))
     findings.expect(not joins, "joins of other events", joins)
 
 
-def amplitude_record(findings, row, event):
+def amplitude_fields(findings, row, event):
+    """What every record has."""
     findings.expect(row.get("time") == event.time, "the time", (row.get("time"), event.time))
+    findings.expect(row.get("session_id") == event.session_time, "session_id", (row.get("session_id"), event.line))
+    user = event.user
+    findings.expect(row.get("user_id") == user, "user_id", (row.get("user_id"), event.line))
+    device = event.anonymous or (None if user else event.id)
+    findings.expect(row.get("device_id") == device, "device_id", (row.get("device_id"), event.line))
+    if "library" in row:
+        is_library = isinstance(row["library"], str) and re.fullmatch(r"Sluice/\d+\.\d+\.\d+", row["library"])
+        findings.expect(is_library, "library", row["library"])
+    if "ip" in row:
+        findings.expect(row["ip"] == "$remote", "ip", row["ip"])
+
+
+def amplitude_record(findings, row, event):
     verb, source = event.verb, event.properties
     if verb in AMPLITUDE_CHANGES and not source.get(AMPLITUDE_CHANGES[verb]):
         verb = "track"  # The vendor's SDKs send no change of nothing, so it is an event.
@@ -497,15 +513,11 @@ def amplitude_record(findings, row, event):
     names |= {"$GroupIdentify": "$groupidentify", "$AppViewScreen": "[Amplitude] Screen Viewed",
               "$Revenue": "revenue_amount"}
     name = names.get(verb, event.name)
-    findings.expect(row.get("session_id") == event.session_time, "session_id", (row.get("session_id"), event.line))
     if verb == "$ProfileDelete" and row.get("event_type") == "$identify":
         name = "$identify"
     if not findings.expect(row.get("event_type") == name, f"the event_type of {verb}", row.get("event_type")):
         return
-    user = event.user
-    findings.expect(row.get("user_id") == user, "user_id", (row.get("user_id"), event.line))
-    device = event.anonymous or (None if user else event.id)
-    findings.expect(row.get("device_id") == device, "device_id", (row.get("device_id"), event.line))
+    amplitude_fields(findings, row, event)
     if name not in ("$identify", "$groupidentify"):
         findings.expect(row.get("groups", {}) == event.groups, "groups", (row.get("groups"), event.groups))
     elif name == "$identify" and "groups" in row:
@@ -521,11 +533,6 @@ def amplitude_record(findings, row, event):
             is_known = any(is_same(row[field], value) for value in values)
             is_known |= field == "language" and "$locale" in source
             findings.expect(is_known, f"{field} without a property", row[field])
-    if "library" in row:
-        is_library = isinstance(row["library"], str) and re.fullmatch(r"Sluice/\d+\.\d+\.\d+", row["library"])
-        findings.expect(is_library, "library", row["library"])
-    if "ip" in row:
-        findings.expect(row["ip"] == "$remote", "ip", row["ip"])
 
     def expect(field, required, *rest):
         found = row.get(field, {})
@@ -656,12 +663,14 @@ def mixpanel_event(findings, row, event, has_profiles):
     optional = {"token": "key", "$ip": 0, "ip": 0, "mp_lib": "Sluice"}
     properties = event.properties
     if verb in ("$SignUp", "$Switch"):
-        properties = event.rest("$set") if has_profiles else event.with_traits.properties
+        properties = event.rest("$set")
     elif verb == "$Revenue":
         properties = event.order
     if event.seconds is not None and "$duration" not in properties and "$event_duration" in properties:
         properties = {name: value for name, value in properties.items() if name != "$event_duration"}
         properties["$duration"] = event.seconds
+    if not has_profiles and verb in ("$SignUp", "$Switch"):
+        properties = event.properties.get("$set", {}) | properties
     verbs, source = {}, event.outer(MIXPANEL_OWN, properties)
     if verb == "$Switch":
         verbs = {"$identified_id": event.login}
@@ -685,7 +694,8 @@ def mixpanel_event(findings, row, event, has_profiles):
                 optional |= {kind: value, prefix: value}
         optional["$groups"] = source.pop("$groups")
     optional = {name: inner for name, inner in optional.items() if name not in source}
-    source = renamed(source, {"$app_version": "$app_version_string", "$app_build": "$app_build_number"})
+    source = renamed(source, {
+        "$app_version": "$app_version_string", "$app_build": "$app_build_number", "$lib": "mp_lib"})
     findings.expect(is_merge(found, (own, False), (source, False), (verbs, True), (optional, True)),
                     f"the properties of {verb}", (found, source))
 

@@ -1,3 +1,5 @@
+import Foundation
+
 /// One row of the table.
 struct Row {
     /// The name for `--filter` and `--json`.
@@ -45,5 +47,21 @@ struct Failure: Error, CustomStringConvertible {
 
     static func unless(_ found: Int, is expected: Int, _ unit: String) throws {
         if found != expected { throw Failure("\(found) \(unit) instead of \(expected)") }
+    }
+}
+
+extension Candidate {
+    /// What a tool beside this program prints.
+    func run(_ tool: String, _ arguments: [String]) throws -> String {
+        let (process, output) = (Process(), Pipe())
+        let folder = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+        process.executableURL = folder.appending(path: tool)
+        process.arguments = arguments
+        process.standardOutput = output
+        try process.run()
+        let text = try output.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        try Failure.unless(Int(process.terminationStatus), is: 0, "as the status of \(tool)")
+        return String(decoding: text, as: UTF8.self).trimmingCharacters(in: .newlines)
     }
 }

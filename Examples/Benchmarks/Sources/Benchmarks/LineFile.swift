@@ -47,7 +47,8 @@ enum Files {
     }
 
     private static func paths(under folder: String) throws -> [String] {
-        try FileManager.default.subpathsOfDirectory(atPath: folder).sorted()
+        // The lock file of a store's directory has the readings of its clock.
+        try FileManager.default.subpathsOfDirectory(atPath: folder).filter { !$0.hasSuffix("/lock") }.sorted()
             // What the route does, which is no part of the store, and can be replaced now.
             .filter { !$0.contains("status.json") }
             .map { "\(folder)/\($0)" }

@@ -39,20 +39,6 @@ struct ToolLaunches: Candidate {
         }
         return (benchmarks_children_milliseconds() - before) / Double(ToolLaunches.launches)
     }
-
-    /// What a tool beside this program prints.
-    private func run(_ tool: String, _ arguments: [String]) throws -> String {
-        let (process, output) = (Process(), Pipe())
-        let folder = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
-        process.executableURL = folder.appending(path: tool)
-        process.arguments = arguments
-        process.standardOutput = output
-        try process.run()
-        let text = try output.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        try Failure.unless(Int(process.terminationStatus), is: 0, "as the status of \(tool)")
-        return String(decoding: text, as: UTF8.self).trimmingCharacters(in: .newlines)
-    }
 }
 
 extension Unit {

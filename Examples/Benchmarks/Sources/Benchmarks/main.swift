@@ -69,6 +69,7 @@ func phases(_ workload: Workload, _ options: Options, sink: String) throws -> [P
             try SluiceBacklog(segments: options.segments, folder: newFolder()),
         ]),
         Phase(candidates: [ToolLaunches(sink: sink)]),
+        Phase(isOneRound: true, candidates: [SluiceLake()]),
         Phase(isOneRound: true, candidates: [SluiceMemoryGrowth(), SluiceRoundTrip()]),
     ]
 }

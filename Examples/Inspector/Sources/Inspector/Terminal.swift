@@ -18,8 +18,21 @@ enum Terminal {
         signal(SIGPIPE, SIG_IGN)
     }()
 
-    /// Returns a number with its noun: `1 event`, `2 events`.
-    static func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
+    /// Returns a number with its noun: `1 event`, `2,000 events`.
+    static func counted(_ count: Int, _ noun: String) -> String {
+        "\(grouped(count)) \(noun)\(count == 1 ? "" : "s")"
+    }
+
+    /// Returns a number with separators of thousands.
+    static func grouped(_ number: Int) -> String {
+        let digits = Array(String(number.magnitude))
+        var text = number < 0 ? "-" : ""
+        for (index, digit) in digits.enumerated() {
+            if index > 0, (digits.count - index).isMultiple(of: 3) { text.append(",") }
+            text.append(digit)
+        }
+        return text
+    }
 
     /// Writes to standard output. Ends the command if that fails.
     static func write(_ text: String) {
@@ -43,8 +56,13 @@ enum Terminal {
 
     /// Writes all of a text. Waits while a non-blocking descriptor is full.
     static func write(_ text: String, to descriptor: Int32) throws(WriteFailure) {
+        try write(Array(text.utf8), to: descriptor)
+    }
+
+    /// Writes all bytes. Waits while a non-blocking descriptor is full.
+    static func write(_ bytes: [UInt8], to descriptor: Int32) throws(WriteFailure) {
         _ = ignoresBrokenPipes
-        var rest = Array(text.utf8)[...]
+        var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { systemWrite(descriptor, $0.baseAddress, $0.count) }
             if count > 0 {

@@ -3,13 +3,13 @@ package struct DeadLetterList {
     package private(set) var damaged = 0
     package private(set) var problems: [FileProblem] = []
 
-    /// Calls `body` with each dead letter and the name of its process's directory.
+    /// Calls `body` with each dead letter and its process's directory.
     ///
     /// - Parameters:
     ///   - directories: The directories of a folder's processes.
     ///   - body: Called with the letters of one file after the other, the oldest one of each process first. An encrypted one
     ///     is nil.
-    package init(of directories: [ProcessDirectory], _ body: (_ process: String, DeadLetterLine?) -> Void) {
+    package init(of directories: [ProcessDirectory], _ body: (ProcessDirectory, DeadLetterLine?) -> Void) {
         var reader = LineReader()
         for directory in directories {
             problems += directory.problems
@@ -18,7 +18,7 @@ package struct DeadLetterList {
                     _ = try reader.readAll(of: path) { _, line in
                         if line.bytes.isEmpty { return }
                         do throws(Flaw) {
-                            body(directory.name, try DeadLetterLine(line))
+                            body(directory, try DeadLetterLine(line))
                         } catch {
                             damaged += 1
                         }

@@ -17,10 +17,7 @@ package struct EventList {
         for directory in try folder.processes() {
             problems += directory.problems
             for segment in directory.segments {
-                read(segment.path, &reader, body) { line throws(Flaw) in
-                    let stored = try StoredLine(line)
-                    return stored.isEncrypted ? nil : stored.eventLine(segment.priority)
-                }
+                read(segment.path, &reader, body) { line throws(Flaw) in try segment.eventLine(line) }
             }
             for path in directory.deadLetterFiles {
                 read(path, &reader, body) { line throws(Flaw) in try DeadLetterLine(line)?.event }

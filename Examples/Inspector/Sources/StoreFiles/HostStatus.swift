@@ -1,6 +1,6 @@
 import Foundation
 
-/// The file `status.json`, in which a running host tells about a route.
+/// The file `status.json`, in which a host tells about a route.
 package struct HostStatus: Decodable, Hashable, Sendable {
     package let route: String
     /// Such as `ready`, `pausing` or `paused`. A later version of the host may write others.
@@ -28,7 +28,36 @@ package struct HostStatus: Decodable, Hashable, Sendable {
     }
 }
 
-extension ProcessDirectory {
-    /// What the host tells about its route. Ask only if ``isRunning``: a host that was killed leaves an old file.
-    package var status: HostStatus? { HostStatus(in: path) }
+/// The state of a route, from the directories of all its processes.
+package struct RouteSummary: Sendable, Hashable {
+    package let name: String
+    /// The processes that run. At least one if a directory is in use.
+    package private(set) var running = 0
+    /// The newest status of a running process. If no process runs, the one that the last process left.
+    package private(set) var status: HostStatus?
+
+    /// The state in one word: that of a running host, such as `ready`, or `running` before its first attempt, or `ended`.
+    package var state: String { running == 0 ? "ended" : status?.state ?? "running" }
+
+    private init(_ name: String, _ directories: [ProcessDirectory]) {
+        self.name = name
+        let used = directories.filter(\.isRunning)
+        // A process also locks the directories that it has taken over, which have no status.
+        let statuses = (used.isEmpty ? directories : used).compactMap { HostStatus(in: $0.path) }
+        status = statuses.max { $0.at < $1.at }
+        running = used.isEmpty ? 0 : max(1, statuses.count)
+    }
+
+    /// The routes of directories, `main` first, the others in alphabetical order.
+    package static func all(of directories: [ProcessDirectory]) -> [RouteSummary] {
+        let routes = Dictionary(grouping: directories.filter { $0.route != nil }) { $0.route ?? "" }
+        return routes.map { RouteSummary($0.key, $0.value) }
+            .sorted { ($0.name == "main" ? 0 : 1, $0.name) < ($1.name == "main" ? 0 : 1, $1.name) }
+    }
+}
+
+extension [RouteSummary] {
+    /// The number of running processes. A process has a directory for each of its routes, so the largest number of a route
+    /// counts.
+    package var running: Int { map(\.running).max() ?? 0 }
 }

@@ -1,13 +1,18 @@
 package import Sluice
 
-/// An event that a host has appended.
+/// An event that a host has appended, or that has arrived.
 package struct AppendedEvent: Sendable {
     /// The name of the process's directory.
     package let process: String
+    /// The route whose store has it; nil for an event that has arrived.
+    package var route: String?
     /// Nil if the store encrypts its lines.
     package let line: EventLine?
     /// The ``Segment/shortName`` of its segment.
     package var segment = ""
+
+    /// The event's own time, read without the rest of its line. Nil if the line can't be read.
+    package var time: Timestamp? { line.flatMap { EventHeader($0.bytes)?.time } }
 }
 
 /// Follows a store's folder: each ``poll(_:)`` reads the lines that were appended since the last one.
@@ -111,7 +116,7 @@ package struct StoreFollower {
                 position.file = try ReadOnlyFile(segment.path)
                 openFiles += 1
             }
-            if let file = position.file { try read(file, &position, segment, onEvent) }
+            if let file = position.file { try read(file, &position, segment, mayGrow: mayGrow, onEvent) }
             position.isComplete = !mayGrow
         } catch {
             // A missing file counts as removed at the next poll.
@@ -124,25 +129,31 @@ package struct StoreFollower {
     }
 
     private mutating func read(
-        _ file: ReadOnlyFile, _ position: inout Position, _ segment: Segment, _ onEvent: (AppendedEvent) -> Void
+        _ file: ReadOnlyFile, _ position: inout Position, _ segment: Segment, mayGrow: Bool,
+        _ onEvent: (AppendedEvent) -> Void
     ) throws(FileProblem) {
         var events = 0
         var flaws = 0
+        // In a reused file: behind the last line, or the beginning of a last one that may not be complete yet.
+        var next = position.end
+        var isTorn = false
         let (end, _) = try reader.read(file, from: position.end) { line in
+            if !line.bytes.isEmpty { (next, isTorn) = (line.offset + line.bytes.count + 1, false) }
             if line.hasNothing { return }
             do throws(Flaw) {
-                let stored = try StoredLine(line)
+                let event = try segment.eventLine(line)
                 events += 1
                 onEvent(
                     AppendedEvent(
-                        process: segment.process,
-                        line: stored.isEncrypted ? nil : stored.eventLine(segment.priority),
+                        process: segment.process, route: routeName(ofDirectory: segment.process), line: event,
                         segment: segment.shortName))
             } catch {
                 flaws += 1
+                if mayGrow { (next, isTorn) = (line.offset, true) }
             }
         }
-        position.end = end
+        position.end = segment.isReused ? next : end
+        if segment.isReused, isTorn { flaws -= 1 }
         position.events += events
         waiting += events
         damaged += flaws

@@ -12,6 +12,8 @@ package struct StoreStatistics {
     /// The counts of the directory of one process.
     package struct Process {
         package let name: String
+        /// Nil for a day of collected events.
+        package let route: String?
         package let isRunning: Bool
         package var waiting = 0
         package var deadLetters = 0
@@ -26,6 +28,8 @@ package struct StoreStatistics {
     ]
 
     package private(set) var processes: [Process] = []
+    /// What the hosts tell about their routes.
+    package let routes: [RouteSummary]
     package private(set) var waitingBytes = 0
     package private(set) var deadLetterBytes = 0
     /// The damaged lines of segments and of dead letters.
@@ -54,8 +58,10 @@ package struct StoreStatistics {
     package init(of folder: StoreFolder, at now: Timestamp) throws(FileProblem) {
         self.now = now
         var reader = LineReader()
-        for directory in try folder.processes() {
-            var process = Process(name: directory.name, isRunning: directory.isRunning)
+        let directories = try folder.processes()
+        routes = RouteSummary.all(of: directories)
+        for directory in directories {
+            var process = Process(name: directory.name, route: directory.route, isRunning: directory.isRunning)
             problems += directory.problems
             for segment in directory.segments { add(segment, of: directory, to: &process, &reader) }
             for path in directory.deadLetterFiles { addDeadLetters(path, to: &process, &reader) }
@@ -65,6 +71,16 @@ package struct StoreStatistics {
 
     package var waiting: Int { processes.reduce(0) { $0 + $1.waiting } }
     package var deadLetters: Int { processes.reduce(0) { $0 + $1.deadLetters } }
+
+    /// Whether the folder has nothing to count, and no route has a state.
+    package var isEmpty: Bool {
+        waiting + deadLetters + damaged + encrypted == 0 && routes.allSatisfy { $0.status == nil }
+    }
+
+    /// The counts of a route.
+    package func counts(of route: String) -> (waiting: Int, deadLetters: Int) {
+        processes.filter { $0.route == route }.reduce((0, 0)) { ($0.0 + $1.waiting, $0.1 + $1.deadLetters) }
+    }
 
     /// The counts by name, the most frequent one first.
     package var names: [(name: String, count: NameCount)] {
@@ -80,9 +96,9 @@ package struct StoreStatistics {
             let (end, rest) = read(
                 segment.path, &reader,
                 { statistics, line throws(Flaw) in
-                    let stored = try StoredLine(line)
+                    let header = try segment.header(line)
                     waiting += 1
-                    statistics.count(stored)
+                    statistics.count(header)
                 })
         else { return }
         process.waiting += waiting
@@ -130,8 +146,8 @@ package struct StoreStatistics {
         }
     }
 
-    private mutating func count(_ line: StoredLine) {
-        guard !line.isEncrypted, let header = EventHeader(line.opening) else {
+    private mutating func count(_ header: EventHeader?) {
+        guard let header else {
             encrypted += 1
             return
         }

@@ -6,7 +6,19 @@ package enum Flaw: String, Error {
     case wrongChecksum = "its checksum is that of another line"
     case torn = "it has no newline: the process ended while it wrote the line"
     case tooLong = "it is longer than 16 MiB, and was not checked"
+    case noEvent = "it is no event"
     case noDeadLetter = "it is not a dead letter"
+}
+
+extension EventLine {
+    /// Returns nil if a line is no event as the format `.ndjson` sends it.
+    package init?(collected bytes: ArraySlice<UInt8>) {
+        guard let header = EventHeader(bytes), bytes.last == UInt8(ascii: "}") else { return nil }
+        // The priority comes before the properties, behind the name and the time.
+        let rest = bytes[header.end...]
+        let isCritical = rest.starts(with: #","priority":"critical""#.utf8)
+        self.init(bytes: Array(bytes)[...], priority: isCritical ? .critical : .normal)
+    }
 }
 
 extension Line {
@@ -19,7 +31,8 @@ extension Line {
 
 /// A line of a file: an event or a dead letter, with `,"crc":"1a2b3c4d"` before its last brace.
 ///
-/// The checksum is the CRC-32C of the line without it, in eight hexadecimal digits in lower case.
+/// The checksum is the CRC-32C of the line without it, in eight hexadecimal digits in lower case. In a reused file, it is
+/// combined with the segment's number.
 package struct StoredLine {
     /// The line without its checksum and its last brace.
     let opening: ArraySlice<UInt8>
@@ -28,7 +41,7 @@ package struct StoredLine {
     private static let sealed = Array(#"{"sealed":""#.utf8)
 
     /// - Throws: The flaw of a damaged line.
-    init(_ line: Line) throws(Flaw) {
+    init(_ line: Line, seed: UInt32 = 0) throws(Flaw) {
         if line.isCut { throw .tooLong }
         let bytes = line.bytes
         let comma = bytes.endIndex - StoredLine.suffixLength
@@ -45,7 +58,7 @@ package struct StoredLine {
             }
         }
         opening = bytes[..<comma]
-        guard CRC32C.checksum(of: opening, then: UInt8(ascii: "}")) == expected else { throw .wrongChecksum }
+        guard CRC32C.checksum(of: opening, then: UInt8(ascii: "}")) == expected ^ seed else { throw .wrongChecksum }
     }
 
     /// Whether the store encrypts its lines. Only the host can read them.
@@ -62,6 +75,8 @@ struct EventHeader {
     /// The name in JSON, without its quotes.
     let name: ArraySlice<UInt8>
     let time: Timestamp
+    /// The place behind the time.
+    let end: Int
 
     private static let beforeName = #"{"id":"00000000-0000-0000-0000-000000000000","event":""#.utf8.count
 
@@ -79,6 +94,22 @@ struct EventHeader {
         let digits = line[(end + 9)...].prefix { $0 == UInt8(ascii: "-") || (0x30...0x39).contains($0) }
         guard let milliseconds = Int64(String(decoding: digits, as: UTF8.self)) else { return nil }
         name = line[start..<end]
+        self.end = digits.endIndex
         time = Timestamp(milliseconds: milliseconds)
+    }
+}
+
+extension Segment {
+    /// Returns the header of an event's line, or nil if only the host can read it.
+    ///
+    /// - Throws: The flaw of a damaged line.
+    func header(_ line: Line) throws(Flaw) -> EventHeader? {
+        guard isCollected else {
+            let stored = try StoredLine(line, seed: seed)
+            return stored.isEncrypted ? nil : EventHeader(stored.opening)
+        }
+        if line.isCut { throw .tooLong }
+        guard let header = EventHeader(line.bytes) else { throw .noEvent }
+        return header
     }
 }

@@ -35,9 +35,9 @@ package struct Verification {
             let isRunning = directory.isRunning
             for segment in directory.segments {
                 // The host may be in the middle of its last line.
-                let mayBeTorn = isRunning && directory.mayGrow(segment)
+                let mayBeTorn = (isRunning || segment.isCollected) && directory.mayGrow(segment)
                 check(segment.path, mayBeTorn: mayBeTorn, &reader, onDamage) { line throws(Flaw) in
-                    _ = try StoredLine(line)
+                    _ = try segment.eventLine(line)
                 }
             }
             for path in directory.deadLetterFiles {

@@ -9,9 +9,11 @@ import Testing
 extension TestFolder {
     /// Stores events, rejects them, and ends the host.
     func writeDeadLetters(
-        _ events: [Event], reason: String = "HTTP 400", date: Timestamp = Timestamp(milliseconds: 1_767_225_600_000)
+        _ events: [Event], reason: String = "HTTP 400", date: Timestamp = Timestamp(milliseconds: 1_767_225_600_000),
+        route: String = "main"
     ) throws {
-        let store = try openStore()
+        let store = JSONLStore(at: path, capacity: 1 << 30)
+        try store.open(StoreObserver(route: route), in: PipelineEnvironment())
         for event in events { try store.append(EventLine(event)) }
         while let batch = try store.nextBatch(BatchSize(events: 500, bytes: 1_000_000)) {
             store.reject(batch.events.map { DeadLetter(line: $0, reason: reason, date: date) }, in: batch.id)
@@ -89,7 +91,7 @@ struct ReplayTests {
         let folder = try TestFolder()
         _ = try writeEightProcesses(in: folder)
         try await withCollector(status: { _ in 200 }) { url, _ in
-            let result = try await folder.replayer(to: url).replayDeadLetters { _, _, _ in true }
+            let result = try await folder.replayer(to: url).replayDeadLetters { _ in true }
             #expect((1..<8).contains(result.delivered))
             #expect(result.remaining == 8 - result.delivered)
             #expect(result.unreached == result.remaining)
@@ -105,7 +107,7 @@ struct ReplayTests {
         try folder.writeDeadLetters([.sample(2_000)], reason: "HTTP 413")
         try folder.write([.sample(1_000)])
         try await withCollector(status: { _ in 200 }) { url, collector in
-            let result = try await folder.replayer(to: url).replayDeadLetters { reason, _, _ in reason.contains("400") }
+            let result = try await folder.replayer(to: url).replayDeadLetters { $0.reason.contains("400") }
             #expect(result.delivered == 120)
             #expect(result.remaining == 0)
             #expect(Set(await collector.lines) == (try lines(letters)))
@@ -118,7 +120,7 @@ struct ReplayTests {
         let folder = try TestFolder()
         try folder.writeDeadLetters([.sample(1), .sample(2, "Bad"), .sample(3)])
         try await withCollector(status: { $0.contains("Bad") ? 400 : 200 }) { url, _ in
-            let result = try await folder.replayer(to: url).replayDeadLetters { _, _, _ in true }
+            let result = try await folder.replayer(to: url).replayDeadLetters { _ in true }
             #expect(result.delivered == 2)
             #expect(result.remaining == 1)
         }
@@ -134,7 +136,7 @@ struct ReplayTests {
             let replayer = try folder.replayer(to: url)
             let result =
                 isWholeFolder
-                ? try await replayer.replayAll() : try await replayer.replayDeadLetters { _, _, _ in true }
+                ? try await replayer.replayAll() : try await replayer.replayDeadLetters { _ in true }
             #expect(result.delivered == 0)
             #expect(result.remaining == (isWholeFolder ? 2 : 1))
         }
@@ -151,7 +153,7 @@ struct ReplayTests {
         events[4].properties = Properties([Property(long, .string("value"))])
         try folder.writeDeadLetters(events)
         try await withCollector(status: { _ in 200 }) { url, collector in
-            let result = try await folder.replayer(to: url).replayDeadLetters { _, _, _ in true }
+            let result = try await folder.replayer(to: url).replayDeadLetters { _ in true }
             #expect(result.delivered == events.count)
             #expect(Set(await collector.lines) == (try lines(events)))
         }
@@ -206,7 +208,7 @@ struct ReplayTests {
         let before = try folder.snapshot()
         let replayer = try folder.replayer(to: "http://127.0.0.1:9/")
         await #expect(throws: FolderInUse.self) { try await replayer.replayAll() }
-        await #expect(throws: FolderInUse.self) { try await replayer.replayDeadLetters { _, _, _ in true } }
+        await #expect(throws: FolderInUse.self) { try await replayer.replayDeadLetters { _ in true } }
         #expect(try folder.snapshot() == before)
         store.close()
     }

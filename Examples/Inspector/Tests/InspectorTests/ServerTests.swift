@@ -72,7 +72,7 @@ struct ServerTests {
         store.close()
     }
 
-    @Test("A page shows the status of running hosts, and ignores that of ended ones")
+    @Test("A page shows the status of each route: that of its running host, or the one that the last host left")
     func showsStatus() async throws {
         let folder = try TestFolder()
         let store = try folder.openStore()
@@ -83,23 +83,40 @@ struct ServerTests {
         func write(_ text: String) throws {
             try text.write(toFile: "\(directory)/status.json", atomically: true, encoding: .utf8)
         }
+        @Sendable func shown(_ state: String) -> String {
+            #""routes":[{"route":"main","state":"\#(state)","waiting":1,"deadLetters":0,"at":1,"nextAttempt":2,"#
+                + #""lastStatus":503,"lastFailure":"busy"}]"#
+        }
         try write(status)
-        let name = URL(fileURLWithPath: directory).lastPathComponent.prefix(8)
-        let shown =
-            #""statuses":[{"process":"\#(name)","route":"main","state":"pausing","at":1,"nextAttempt":2,"#
-            + #""lastStatus":503,"lastFailure":"busy"}]"#
         try await withInspector(folder) { client, token in
             let url = "/events?token=\(token)"
-            let running = await client.send("GET", url) { hasPolled($0) || $0.contains(shown) }
-            #expect(running.contains(shown))
+            let running = await client.send("GET", url) { hasPolled($0) || $0.contains(shown("pausing")) }
+            #expect(running.contains(shown("pausing")))
             try write("{")
-            let damaged = await client.send("GET", url) { hasPolled($0) || $0.contains(#""statuses":[]"#) }
-            #expect(damaged.contains(#""statuses":[]"#))
+            let unknown = #""routes":[{"route":"main","state":"running","waiting":1,"deadLetters":0}]"#
+            let damaged = await client.send("GET", url) { hasPolled($0) || $0.contains(unknown) }
+            #expect(damaged.contains(unknown))
             store.close()
             try write(status)
-            let ended = await client.send("GET", url) { hasPolled($0) }
-            #expect(ended.contains(#""statuses":[]"#) && !ended.contains(shown))
+            let ended = await client.send("GET", url) { hasPolled($0) || $0.contains(shown("ended")) }
+            #expect(ended.contains(shown("ended")) && ended.contains(#""running":0"#))
         }
+    }
+
+    @Test("A process with several routes counts once")
+    func countsProcesses() async throws {
+        let folder = try TestFolder()
+        let stores = ["main", "vendor", "lake"].map { (JSONLStore(at: folder.path), $0) }
+        for (number, (store, route)) in stores.enumerated() {
+            try store.open(StoreObserver(route: route), in: PipelineEnvironment())
+            try store.append(EventLine(.sample(number)))
+        }
+        try await withInspector(folder) { client, token in
+            let counts = await client.send("GET", "/events?token=\(token)") { hasPolled($0) }
+            #expect(counts.contains(#""waiting":3"#) && counts.contains(#""running":1"#))
+            for (_, route) in stores { #expect(counts.contains(#""route":"\#(route)""#)) }
+        }
+        for (store, _) in stores { store.close() }
     }
 
     @Test("A page is told which events are sent next, were removed or became dead letters")
@@ -113,12 +130,14 @@ struct ServerTests {
         let process = try #require(try StoreFolder(folder.path).processes().first { !$0.segments.isEmpty })
         let segments = process.segments.map(\.shortName)
         #expect(segments.count == 2)
+        try #"{"route":"main","state":"ready","at":1}"#
+            .write(toFile: "\(process.path)/status.json", atomically: true, encoding: .utf8)
         try await withInspector(folder) { client, token in
             let url = "/events?token=\(token)"
             let next = #""next":["\#(segments[0])"]"#
             let before = await client.send("GET", url) { hasPolled($0) || $0.contains(next) }
             #expect(before.contains(next))
-            #expect(before.contains(#""ids":["\#(Event.sample(9).id)"]"#))
+            #expect(before.contains(#""keys":["main/\#(Event.sample(9).id)"]"#))
             #expect(before.contains(#""segment":"\#(segments[0])""#))
             try store.settle(batch.id)
             let removed = #""segments":["\#(segments[0])"]"#
@@ -180,7 +199,7 @@ struct ServerTests {
             let destination = try Destination(url: url, format: "ndjson", headers: [])
             try await withInspector(folder, destination: destination) { client, token in
                 let own = ["Origin: http://127.0.0.1:\(client.port)"]
-                let body = #"{"ids":["\#(Event.sample(2).id)"]}"#
+                let body = #"{"route":"main","ids":["\#(Event.sample(2).id)"]}"#
                 var response = ""
                 repeat {
                     // The page locks a folder for a moment when it looks whether a process runs.
@@ -189,6 +208,49 @@ struct ServerTests {
                 #expect(response.contains("1 delivered, 0 rejected, 0 remain"))
             }
             #expect(await collector.lines == [String(decoding: try EventLine(.sample(2)).bytes, as: UTF8.self)])
+        }
+    }
+
+    @Test("The page replays a group of any route, also one that it doesn't show wholly")
+    func replaysGroup() async throws {
+        let folder = try TestFolder()
+        try folder.writeDeadLetters((0..<333).map { .sample($0) }, reason: "HTTP 400", route: "vendor")
+        try folder.writeDeadLetters([.sample(1_000)], reason: "HTTP 422", route: "vendor")
+        try folder.writeDeadLetters([.sample(1_001)], reason: "HTTP 400")
+        try await withCollector(status: { _ in 200 }) { url, collector in
+            let destination = try Destination(url: url, format: "ndjson", headers: [])
+            try await withInspector(folder, destination: destination) { client, token in
+                let shown = await client.send("GET", "/events?token=\(token)") { hasPolled($0) }
+                #expect(shown.contains(#"{"route":"vendor","reason":"HTTP 400","count":333,"#))
+                let own = ["Origin: http://127.0.0.1:\(client.port)"]
+                let replay = "/replay?token=\(token)"
+                let unknown = await client.send("POST", replay, headers: own, body: #"{"route":"vendr"}"#)
+                #expect(unknown.contains("which has the routes main, vendor"))
+                let body = #"{"route":"vendor","group":{"reason":"HTTP 400"}}"#
+                let response = await client.send("POST", replay, headers: own, body: body)
+                #expect(response.contains("333 delivered, 0 rejected, 0 remain"))
+            }
+            #expect(await collector.lines.count == 333)
+        }
+        #expect(try folder.counts() == [0, 2])
+    }
+
+    @Test("A search reads the whole folder, and counts the events by name, user and session")
+    func scansFolder() async throws {
+        let folder = try TestFolder()
+        try folder.write((0..<3_000).map { .sample($0, $0 == 5 ? "Rare" : "Often", ["number": .int(Int64($0))]) })
+        try folder.writeDeadLetters([.sample(5_000, "Refused", ["number": 5])])
+        try await withInspector(folder) { client, token in
+            let all = await client.send("GET", "/scan?token=\(token)")
+            #expect(all.contains(#""events":3001"#))
+            #expect(all.contains(#"{"text":"Often","count":2999}"#))
+            let one = await client.send("GET", "/scan?token=\(token)&text=number%3D5&name=r")
+            #expect(one.contains(#""events":2"#) && one.contains(#""event":"Rare""#) && one.contains(#""dead":true"#))
+            let none = await client.send("GET", "/scan?token=\(token)&from=1767225600001")
+            #expect(none.contains(#""events":0"#))
+            for wrong in ["from=x", "from=2&to=1", "route=vendr"] {
+                #expect(status(await client.send("GET", "/scan?token=\(token)&\(wrong)")) == "400")
+            }
         }
     }
 }

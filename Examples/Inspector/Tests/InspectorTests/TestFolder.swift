@@ -40,6 +40,19 @@ final class TestFolder: Sendable {
         return processes[0]
     }
 
+    /// The bytes, compressed by the system's gzip.
+    static func gzip(_ bytes: [UInt8]) throws -> [UInt8] {
+        let path = NSTemporaryDirectory() + UUID().uuidString
+        defer { unlink("\(path).gz") }
+        try Data(bytes).write(to: URL(fileURLWithPath: path))
+        let gzip = Process()
+        gzip.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        gzip.arguments = ["gzip", path]
+        try gzip.run()
+        gzip.waitUntilExit()
+        return [UInt8](try Data(contentsOf: URL(fileURLWithPath: "\(path).gz")))
+    }
+
     /// The path, size and date of every file.
     func snapshot() throws -> [String: [String]] {
         let keys: [FileAttributeKey] = [.size, .modificationDate, .posixPermissions]

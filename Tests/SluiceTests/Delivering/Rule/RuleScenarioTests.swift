@@ -73,7 +73,11 @@ import Testing
     }
 
     /// The scenarios that run in this run.
-    static func run(_ scenarios: [Scenario]) -> [Scenario] { scenarios.filter { $0.count > 0 } }
+    static func run(_ scenarios: [Scenario]) -> [Scenario] {
+        scenarios.filter { scenario in
+            scenario.count > 0 && Trials.scenarios.map { scenario.name.contains($0) } ?? true
+        }
+    }
 
     static let statuses = [302, 400, 401, 403, 404, 408, 409, 413, 422, 429, 500, 503, 0]
     static let classes = [403, 400, 500, 429, 0]
@@ -199,6 +203,30 @@ import Testing
     @Test("Bad events become dead letters while good ones flow", arguments: run(found))
     func badEventsAreFound(_ scenario: Scenario) { scenario.check() }
 
+    @Test(
+        "A busy process sends good events soon, and room in the store stays free, beside one bad event in 100, 20 or 5",
+        arguments: [403, 500], [100, 20, 5])
+    func busyProcess(status: Int, one: Int) {
+        let seconds = Trials.count(full: 600, few: one == 5 ? 0 : 120)
+        if seconds == 0 { return }
+        for seed in 0..<Trials.count(full: 3, few: 1) {
+            let bad = Set(0..<20 * seconds).filter { $0 &* 2_654_435_761 % 1_000_003 % one == seed }
+            let world = RuleWorld(0, bad: bad, status, seed: seed, arrivals: Self.every(1, 20, times: seconds))
+            world.bytes = { _ in 425 }
+            world.capacity = 10 << 20
+            world.run(until: .seconds(seconds + 5), isDone: { _ in false })
+            let late = world.arrived.map { event, time in time / .seconds(1) - Double(event / 20) }.sorted()
+            let facts = """
+                \(world.missing) missing, \(world.found) of \(bad.count) found, \(world.goodDead) good dead, \
+                \(world.openBytes) bytes, late \(late[late.count / 2]), \(late.last ?? 0), \(world.fault ?? "no fault")
+                """
+            Trials.report("| one in \(one), \(status) | \(facts) |")
+            #expect(world.fault == nil && world.goodDead == 0 && world.missing <= (one == 5 ? 100 : 20), "\(facts)")
+            #expect(one < 100 || world.found >= bad.count * 8 / 10, "\(facts)")
+            #expect(one == 5 || world.openBytes < 2 << 20, "\(facts)")
+        }
+    }
+
     // MARK: Receivers
 
     static let outages: [Scenario] = {
@@ -256,6 +284,19 @@ import Testing
                 Scenario(name + "10,000 wait", Limits(last: 900, requests: 900), seeds: (20, 0)) {
                     world(10_000, $0, receiver: limiter(5, status))
                 })
+            for (servers, broken) in [(2, 1), (3, 1), (3, 2), (4, 1)] {
+                let name = "\(broken) of \(servers) servers broken (\(status)), each asked in turn"
+                list.append(
+                    Scenario(name + ", 1,000 events", Limits(), seeds: (20, servers == 4 ? 2 : 0)) {
+                        world(1_000, $0) { world, _ in .status(world.requests % servers < broken ? status : 200) }
+                    })
+                list.append(
+                    Scenario(name + ", 20 events each 15 s", Limits(), seeds: (20, servers == 2 ? 1 : 0)) {
+                        world(0, $0, arrivals: every(15, 20, times: 100)) { world, _ in
+                            .status(world.requests % servers < broken ? status : 200)
+                        }
+                    })
+            }
             list.append(
                 Scenario("three in flight, \(status) at random, p = 0.5, six bad", Limits(), seeds: (20, 2)) {
                     world(
@@ -373,6 +414,34 @@ import Testing
             }
             #expect(world.fault == nil && world.missing == 0 && world.goodDead == 0)
             #expect(world.requests <= 20 && world.lastGood <= .seconds(670), "\(world.requests), \(world.lastGood)")
+        }
+    }
+
+    @Test(
+        "A time that is named whenever a bad event is sent keeps back the events of that request, and no others",
+        arguments: [403, 429, 503], [1, 3])
+    func retryAfterOfBadEvents(status: Int, inFlight: Int) {
+        for seed in 0..<Trials.count(full: 20, few: 1) {
+            for (bad, after) in [([250], 3_600.0), ([3, 4, 470], 600), (Array(0..<100), 60), ([9], 1)] {
+                let world = RuleWorld(1_000, bad: bad, status, seed: seed, arrivals: Self.every(60, 10, times: 500))
+                world.badAfter = .seconds(after)
+                // Good events that are tracked after the first answers.
+                var late: [Double] = []
+                world.run(
+                    until: Self.day, flushEvery: .seconds(300), inFlight: inFlight,
+                    isDone: { world in
+                        late = (3_000..<world.events).compactMap { event in
+                            world.arrived[event].map { $0 / .seconds(1) - Double(event - 1_000 + 10) / 10 * 60 }
+                        }
+                        return world.missing == 0 && world.events >= 6_000
+                    })
+                let facts = "\(bad.count) bad, \(after) s: \(world.missing) missing, \(world.fault ?? "no fault")"
+                #expect(world.fault == nil && world.missing == 0 && world.goodDead == 0, "\(facts)")
+                let latest = late.max() ?? .infinity
+                #expect(latest < 130, "\(facts): \(latest) s")
+                // A short time does not shorten the waits, which grow. The 96 flushes end them.
+                #expect(world.requests < 1_200 + 100 * bad.count, "\(facts): \(world.requests) requests")
+            }
         }
     }
 

@@ -10,6 +10,8 @@ import Testing
         var rule: DeliveryRule
         var now = Duration.zero
         var bits: UInt64 = .max
+        /// Lets events that are set aside go first.
+        static let turn: UInt64 = .max / 3
         var store: [[String]]
         private var taken: [[String]] = []
 
@@ -111,18 +113,22 @@ import Testing
         }
     }
 
-    @Test("In a search, the first failures of single events make pauses grow little")
-    func news() {
+    @Test("In a search, a pause begins at a tenth of its length, and grows half as fast")
+    func pausesOfSearch() {
         var bench = Bench((0..<20).map { ["\($0)"] })
         bench.send(Self.accepted)
         bench.send(RuleWorld.verdicts(503))
         bench.send(Self.accepted)
         #expect(bench.rule.isSearching)
-        for _ in 0..<5 {
+        bench.bits = .max
+        bench.send(RuleWorld.verdicts(503))
+        var expected = 0.094
+        for _ in 0..<10 {
+            bench.now += .seconds(10)
             bench.send(RuleWorld.verdicts(503))
-            bench.now += .seconds(bench.rule.row > 4 ? 0 : 1.2)
+            #expect(abs(bench.pause - expected) < 0.01 * expected + 0.01, "\(bench.pause) instead of \(expected)")
+            expected *= 1.3.squareRoot()
         }
-        #expect(bench.rule.row == 5 && bench.pause > 1 && bench.pause < 1.3, "\(bench.pause)")
     }
 
     @Test("One refusal after an outage pauses no longer than the outage did, and ten acceptances forget a long outage")
@@ -211,12 +217,13 @@ import Testing
     }
 
     @Test(
-        "An event that alone fails four times between acceptances is a dead letter, except for a passing failure",
-        arguments: [(403, 4), (500, 4), (408, 0), (429, 0), (0, 0)])
+        "An event that alone fails six times between acceptances is a dead letter, except for a passing failure",
+        arguments: [(403, 6), (500, 6), (408, 0), (429, 0), (0, 0)])
     func guilt(status: Int, attempts: Int) {
-        var bench = Bench([["bad"]] + (0..<20).map { ["good \($0)"] })
+        var bench = Bench([["bad"]] + (0..<40).map { ["good \($0)"] })
+        bench.bits = Bench.turn
         var (failures, letters) = (0, [DeliveryRule.Refused]())
-        for _ in 0..<60 where letters.isEmpty {
+        for _ in 0..<99 where letters.isEmpty {
             bench.now += .seconds(10_000)
             guard let part = bench.next() else { break }
             let isBad = Bench.names(part) == ["bad"]
@@ -240,18 +247,95 @@ import Testing
         #expect(bench.send(Self.accepted) == ["0", "0 b"])
     }
 
-    @Test("One failure between acceptances sets its events aside, and they take turns with others")
+    @Test("An event that waited alone through an outage is sent directly after it")
+    func aloneInOutage() {
+        var bench = Bench([["old"]])
+        for _ in 0..<20 {
+            #expect(bench.send(RuleWorld.verdicts(503)) == ["old"])
+            bench.now += .seconds(10_000)
+        }
+        bench.store.append(["new"])
+        #expect(bench.send(Self.accepted) == ["new"])
+        #expect(bench.rule.setAside == 0 && bench.send(Self.accepted) == ["old"])
+    }
+
+    @Test("One failure between acceptances sets its events aside, and half of the blame goes together between others")
     func turns() {
         var bench = Bench([["a", "b", "c", "d"]] + (0..<9).map { ["\($0)"] })
         bench.send(RuleWorld.verdicts(500))
         bench.send(Self.accepted)
         #expect(bench.rule.setAside == 4 && bench.rule.isSearching)
-        // Half of the blame goes together.
-        let next = [bench.send(Self.accepted), bench.send(Self.accepted)]
-        #expect(next.contains(["a", "b"]) && next.contains(["1"]) && bench.rule.setAside == 2)
+        var parts: [[String]] = []
+        while bench.rule.setAside > 0 {
+            bench.bits = parts.count % 2 == 0 ? Bench.turn : .max
+            parts.append(bench.send(Self.accepted))
+        }
+        #expect(parts == [["a", "b"], ["1"], ["c"], ["2"], ["d"]])
+    }
+
+    @Test("A flush ends an event's own long wait, but not the short time that the receiver named for it")
+    func namedTimeOfEvent() {
+        var bench = Bench([["0"], ["a"], ["1"], ["2"], ["3"], ["4"], ["5"], ["6"], ["7"]])
         bench.send(Self.accepted)
+        for _ in 0..<3 {
+            bench.bits = Bench.turn
+            #expect(bench.send(RuleWorld.verdicts(429, after: .seconds(0.2))) == ["a"])
+            bench.bits = .max
+            bench.now += .seconds(5)
+            bench.send(Self.accepted)
+        }
+        bench.bits = Bench.turn
+        #expect(bench.send(RuleWorld.verdicts(429, after: .seconds(0.2))) == ["a"])
         bench.send(Self.accepted)
-        #expect(bench.rule.setAside == 1)
+        bench.rule.endWaits()
+        #expect(bench.send(Self.accepted) != ["a"])
+        bench.now += .seconds(1.3)
+        #expect(bench.send(Self.accepted) == ["a"])
+    }
+
+    @Test("An event that is erased blames none of its neighbours any more")
+    func erasedEventBlamesNone() {
+        var bench = Bench([["0"], ["a", "b"], ["1"], ["2"]])
+        for isAccepted in [true, false, true] { bench.send(isAccepted ? Self.accepted : RuleWorld.verdicts(403)) }
+        #expect(bench.rule.setAside == 2)
+        let isEmpty = bench.rule.erase([0], of: 2)
+        #expect(!isEmpty)
+        #expect(bench.rule.setAside == 0 && bench.send(Self.accepted) == ["b"])
+    }
+
+    @Test("The steps of a policy are those of a search, too, and an outage in a search pauses as long as any other")
+    func pausesWithoutSearch() {
+        var policy = DeliveryPolicy.standard
+        policy.backOffSteps = [.seconds(5) ... .seconds(5), .seconds(60) ... .seconds(60)]
+        for policy in [policy, .standard] {
+            var bench = Bench((0..<40).map { ["\($0)"] })
+            bench.rule = DeliveryRule(policy)
+            for isAccepted in [true, false, true] { bench.send(isAccepted ? Self.accepted : RuleWorld.verdicts(503)) }
+            #expect(bench.rule.isSearching)
+            for row in 1...14 {
+                bench.now += .seconds(100)
+                bench.send(RuleWorld.verdicts(503))
+                if !policy.backOffSteps.isEmpty, row > 1 { #expect(bench.pause == (row == 2 ? 5 : 60)) }
+                if policy.backOffSteps.isEmpty, row == 11 { #expect(bench.pause < 0.5) }
+                if policy.backOffSteps.isEmpty, row == 12 { #expect(bench.pause > 3) }
+            }
+        }
+    }
+
+    @Test("When events that are set aside crowd the store, every other turn is the most blamed event's")
+    func turnsOfMostBlamed() {
+        let large = String(repeating: "a", count: 1 << 20)
+        for first in ["a", large] {
+            for bits in [UInt64.max / 8, Bench.turn] {
+                var bench = Bench([["0"], [first], ["1"], ["b", "c", "d", "e"], ["2"], ["3"]])
+                for isAccepted in [true, false, true, false, true] {
+                    bench.send(isAccepted ? Self.accepted : RuleWorld.verdicts(500))
+                }
+                bench.now += .seconds(10)
+                bench.bits = bits
+                #expect(bench.send(Self.accepted) == (first == large && bits < Bench.turn ? [first] : ["b", "c"]))
+            }
+        }
     }
 
     @Test("The more failures were chance, the less a failure counts, and the more events go together")
@@ -261,6 +345,7 @@ import Testing
         var failed: Set<String> = []
         var parts: [[String]] = []
         while let part = bench.next() {
+            bench.bits = parts.count % 4 < 2 ? Bench.turn : .max
             parts.append(Bench.names(part))
             let mustFail = bench.rule.row == 0 && failed.isDisjoint(with: parts[parts.count - 1])
             if mustFail { failed.formUnion(parts[parts.count - 1]) }
@@ -330,6 +415,7 @@ import Testing
     /// How often a bad event is sent until it is a dead letter, after failures of others that have the same end.
     private func attempts(afterFailures count: Int, _ end: (inout Bench) -> Void = { _ in }) -> Int {
         var bench = Bench((0..<30).map { ["other\($0)"] } + [["bad"]] + (0..<200).map { ["a\($0)"] })
+        bench.bits = Bench.turn
         for _ in 0..<count {
             bench.send(RuleWorld.verdicts(403))
             end(&bench)
@@ -364,14 +450,19 @@ import Testing
         #expect(bench.next().map { Bench.names($0).contains("c") } == false)
     }
 
-    @Test("A part that is too large for the transport costs no pause, and an event that is too large is a dead letter")
-    func oversized() {
+    @Test(
+        "A part that is too large for the transport costs no pause, and an event that is too large is a dead letter",
+        arguments: [false, true])
+    func oversized(isList: Bool) {
+        func tooLarge(_ count: Int) -> Verdicts {
+            isList ? .each(Array(repeating: .tooLarge(), count: count)) : .all(.tooLarge())
+        }
         var bench = Bench([["a", "b"], ["c"]])
-        #expect(bench.send(.all(.tooLarge())) == ["a", "b"])
+        #expect(bench.send(tooLarge(2)) == ["a", "b"])
         #expect(bench.rule.row == 0 && bench.pause == 0)
         bench = Bench([["a"], ["b"]])
         guard let part = bench.next() else { return #expect(Bool(false)) }
-        #expect(bench.apply(.all(.tooLarge()), to: part).count == 1 && bench.rule.waiting == 0)
+        #expect(bench.apply(tooLarge(1), to: part).count == 1 && bench.rule.waiting == 0)
     }
 
     @Test(

@@ -31,6 +31,8 @@ final class RuleWorld {
     var capacity = Int.max
     /// The answer to events that are not bad. By default, the receiver takes them.
     var receiver: Receiver = { _, _ in .status(200) }
+    /// The time that the receiver names when it gets a bad event.
+    var badAfter: Duration?
     /// Called before each step.
     var host: (RuleWorld) -> Void = { _ in }
     /// The bytes of an event.
@@ -152,8 +154,9 @@ final class RuleWorld {
             guard let events = taken[batch.id] else { continue }
             let erased = batch.rest.filter { isMatch(events[$0]) }
             for place in erased { places[events[place]] = .gone }
-            rule.erase(erased, of: batch.id)
-            if erased.count == batch.rest.count { rule.remove(batch.id) }
+            if rule.erase(erased, of: batch.id) != (erased.count == batch.rest.count) {
+                fail("an erasure keeps an empty batch, or forgets events")
+            }
         }
         for event in waiting where isMatch(event) { places[event] = .gone }
         waiting.removeAll(where: isMatch)
@@ -163,7 +166,7 @@ final class RuleWorld {
     func removeOldest() {
         guard let batch = rule.open.first, let events = taken.removeValue(forKey: batch.id) else { return }
         for place in batch.rest { places[events[place]] = .gone }
-        if rule.remove(batch.id) != batch.rest.count { fail("a removed batch had another number of events") }
+        rule.remove(batch.id)
     }
 
     private func perform(_ actions: [DeliveryRule.Action], accepted: Set<Int>) {
@@ -295,7 +298,9 @@ final class RuleWorld {
     private func land(_ flight: Flight, isLearned: Bool) {
         let (part, events) = (flight.part, flight.events)
         var reply = receiver(self, events)
-        if case .status(200, _) = reply, events.contains(where: bad.contains) { reply = .status(badStatus) }
+        if case .status(200, _) = reply, events.contains(where: bad.contains) {
+            reply = .status(badStatus, after: badAfter)
+        }
         var list = [Verdict]()
         let verdicts: Verdicts
         switch reply {
@@ -303,7 +308,12 @@ final class RuleWorld {
         case .status(let status, let after):
             verdicts = Self.verdicts(status, after: after)
             if status == 200 { list = events.map { _ in .accepted } }
-            if let after { namedTime = max(namedTime, now + min(after, .seconds(3_600))) }
+            if let after, rule.isSearching, events.contains(where: bad.contains) {
+                // Others are accepted, so it is the time of these.
+                for event in events { namedTimes[event] = now + min(after, .seconds(3_600)) }
+            } else if let after {
+                namedTime = max(namedTime, now + min(after, .seconds(3_600)))
+            }
         }
         answers.append(now)
         chainEnd = now

@@ -1,0 +1,47 @@
+// Fills a queue with a shop's events, of 400 bytes a stored line, and delivers them to a lake:
+//
+//     LakeTool fill QUEUE COUNT
+//     LakeTool plain QUEUE LAKE      prints the delivered events, the seconds and the largest resident memory in MB
+//     LakeTool gzip QUEUE LAKE       the same, to compressed files
+
+import Foundation
+import SluiceFiles
+import SluiceJSONL
+
+let arguments = CommandLine.arguments
+
+func properties(_ index: Int) -> Properties {
+    [
+        "$app_version": "2.4.1", "$os": "Linux", "$os_version": "6.1", "currency": "EUR",
+        "category": .string("shoes/running/trail-\(index % 64)"), "sku": .string("A-\(index % 9_973)"),
+        "product": .string("Trail running shoes, waterproof, size \(index % 12 + 36)"),
+        "referrer": .string("https://shop.example/search?q=trail&page=\(index % 50)"), "stock": .int(1_000_000 - index),
+        "amount": .double(Double(index % 9_000) + 0.99), "is_gift": .bool(index % 2 == 0),
+    ]
+}
+
+/// The largest resident memory of this process in MB.
+func peak() throws -> Int {
+    let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8).split(separator: "\n")
+    let line = status.first { $0.hasPrefix("VmHWM:") } ?? ""
+    return (line.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) / 1_000
+}
+
+let start = ContinuousClock.now
+let isFilled = arguments[1] == "fill"
+let pipeline = try Pipeline(delivery: .files, isDeliveryPaused: isFilled) {
+    JSONLStore(at: arguments[2], capacity: 1 << 30)
+    FileTransport(at: isFilled ? "/nowhere" : arguments[3], gzip: arguments[1] == "gzip")
+}
+if isFilled {
+    let count = Int(arguments[3]) ?? 0
+    for first in stride(from: 0, to: count, by: 1_000) {
+        pipeline.trackTogether {
+            for index in first..<min(first + 1_000, count) { pipeline.track("Purchase", properties(index)) }
+        }
+    }
+    print(await pipeline.shutdown(timeout: .zero).routes[0].waiting)
+} else {
+    let delivered = await pipeline.shutdown(timeout: .seconds(600)).routes[0].delivered
+    print(delivered, (ContinuousClock.now - start) / .seconds(1), try peak())
+}

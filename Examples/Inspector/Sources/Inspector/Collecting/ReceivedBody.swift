@@ -1,0 +1,129 @@
+import Sluice
+import StoreFiles
+
+/// A body that has no events which can be read. The message is the response.
+struct BodyProblem: Error, Equatable {
+    let message: String
+
+    init(_ message: String) {
+        self.message = message
+    }
+}
+
+/// The events in the body of a request: lines of JSON, an array, or an object whose `batch` is one, as Segment, RudderStack and
+/// PostHog get it.
+///
+/// An event of Sluice is kept byte for byte. Another object becomes an event: its name, time and ids are looked for under the
+/// usual names, and all other members become properties.
+struct ReceivedBody {
+    private(set) var lines: [EventLine] = []
+    private let now: Timestamp
+    private let makeID: () -> EventID
+
+    /// - Throws: A ``BodyProblem`` that names the first line or element that is no event. Nothing is taken then.
+    init(_ bytes: [UInt8], at now: Timestamp, makeID: @escaping () -> EventID = ReceivedBody.randomID)
+        throws(BodyProblem)
+    {
+        self.now = now
+        self.makeID = makeID
+        let first = bytes.first { !$0.isJSONSpace }
+        if first == UInt8(ascii: "[") {
+            try addElements(of: ReceivedBody.value(of: bytes, "the body"))
+        } else {
+            let parts = bytes.split(separator: 0x0A).filter { !$0.allSatisfy(\.isJSONSpace) }
+            for (index, part) in parts.enumerated() { try add(part, "line \(index + 1)") }
+        }
+        if lines.isEmpty { throw BodyProblem("the body has no event") }
+    }
+
+    private mutating func add(_ line: ArraySlice<UInt8>, _ place: String) throws(BodyProblem) {
+        if let event = EventLine(collected: line) {
+            do throws(SluiceError) {
+                _ = try event.event()
+                return lines.append(event)
+            } catch {
+                throw BodyProblem("\(place) is no event: \(error.message)")
+            }
+        }
+        let value = try ReceivedBody.value(of: line, place)
+        if case .object(let object) = value, let batch = object["batch"] { return try addElements(of: batch) }
+        try add(value, place)
+    }
+
+    private mutating func addElements(of value: PropertyValue) throws(BodyProblem) {
+        guard case .array(let elements) = value else { throw BodyProblem("\"batch\" is no array") }
+        for (index, element) in elements.enumerated() { try add(element, "element \(index + 1)") }
+    }
+
+    private static func value(of bytes: some Collection<UInt8>, _ place: String) throws(BodyProblem) -> PropertyValue {
+        do throws(SluiceError) {
+            return try PropertyValue(json: bytes)
+        } catch {
+            throw BodyProblem("\(place) is no JSON: \(error.message)")
+        }
+    }
+
+    private mutating func add(_ value: PropertyValue, _ place: String) throws(BodyProblem) {
+        guard case .object(var members) = value else { throw BodyProblem("\(place) is no event: it isn't an object") }
+        guard let name = members.take(["event", "name", "type"], ofText: \.self) else {
+            throw BodyProblem("\(place) is no event: it has no \"event\"")
+        }
+        let id = members.take(["id", "messageId", "uuid"]) { EventID($0) } ?? makeID()
+        let priority: Event.Priority =
+            members.take(["priority"]) { $0 == "critical" ? true : nil } == true ? .critical : .normal
+        let time = members.takeTime() ?? now
+        let ids = [["distinct_id", "userId"], ["anonymous_id", "anonymousId"], ["login_id"]].map {
+            members.take($0, ofText: \.self)
+        }
+        var properties = Properties()
+        for key in ["properties", "traits"] {
+            guard case .object(let object)? = members[key] else { continue }
+            for property in object { properties[property.name] = property.value }
+            members[key] = nil
+        }
+        for member in members where properties[member.name] == nil { properties[member.name] = member.value }
+        var event = Event(id: id, name: name, time: time, priority: priority, properties: properties)
+        (event.distinctID, event.anonymousID, event.loginID) = (ids[0], ids[1], ids[2])
+        do throws(SluiceError) {
+            lines.append(try EventLine(event))
+        } catch {
+            throw BodyProblem("\(place) is no event: \(error.message)")
+        }
+    }
+
+    private static func randomID() -> EventID {
+        var system = SystemRandomNumberGenerator()
+        return EventID(high: system.next() & ~0xF000 | 0x4000, low: system.next() >> 2 | 0b10 << 62)
+    }
+}
+
+extension Properties {
+    /// Removes the first of these members that is a text and can be converted.
+    fileprivate mutating func take<Value>(_ names: [String], ofText convert: (String) -> Value?) -> Value? {
+        for name in names {
+            guard case .string(let text)? = self[name], let value = convert(text) else { continue }
+            self[name] = nil
+            return value
+        }
+        return nil
+    }
+
+    /// Removes the time: milliseconds in `time`, or a date in a member that is called so by other senders.
+    fileprivate mutating func takeTime() -> Timestamp? {
+        if case .int(let milliseconds)? = self["time"] {
+            self["time"] = nil
+            return Timestamp(milliseconds: milliseconds)
+        }
+        for name in ["timestamp", "originalTimestamp"] {
+            if case .date(let date)? = self[name] {
+                self[name] = nil
+                return date
+            }
+        }
+        return take(["timestamp", "originalTimestamp"]) { Timestamp($0) }
+    }
+}
+
+extension UInt8 {
+    fileprivate var isJSONSpace: Bool { [0x20, 0x09, 0x0A, 0x0D].contains(self) }
+}

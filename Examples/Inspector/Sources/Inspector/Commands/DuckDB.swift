@@ -1,0 +1,87 @@
+import ArgumentParser
+import Foundation
+import StoreFiles
+
+/// The program `duckdb`, where it is installed.
+enum DuckDB {
+    private static let columns =
+        "columns = {id: 'VARCHAR', event: 'VARCHAR', time: 'BIGINT', priority: 'VARCHAR', distinct_id: 'VARCHAR', "
+        + "anonymous_id: 'VARCHAR', login_id: 'VARCHAR', properties: 'JSON'}"
+
+    private static func quoted(_ text: String) -> String { "'\(text.replacing("'", with: "''"))'" }
+
+    /// The lines of a file, or of several with a pattern.
+    private static func lines(_ paths: [String], _ options: String = "") -> String {
+        let list = paths.count == 1 ? quoted(paths[0]) : "[\(paths.map(quoted).joined(separator: ", "))]"
+        return "read_json(\(list), format = 'newline_delimited', \(options)\(columns))"
+    }
+
+    // MARK: Statements
+
+    /// The statement that writes events as a table.
+    static func statement(_ lines: String, to output: String, _ format: Export.Format) -> String {
+        "COPY (SELECT * REPLACE (epoch_ms(time) AS time) FROM \(self.lines([lines]))) TO \(quoted(output)) "
+            + "(FORMAT \(format.rawValue))"
+    }
+
+    /// The statement that makes the view `events` of a lake. Nil if it has no files.
+    ///
+    /// Files of dates and of hours have different columns, and a pattern without a file would be an error.
+    static func view(of lake: LakeFolder) throws -> String? {
+        let files = try lake.files()
+        // In the text of a pattern, these characters have a meaning.
+        let folder = lake.path.map { "*?[".contains($0) ? "[\($0)]" : String($0) }.joined()
+        let parts = [false, true].compactMap { hasHour -> String? in
+            let patterns = [true, false].filter { isCompressed in
+                files.contains { $0.hasHour == hasHour && $0.isCompressed == isCompressed }
+            }.map { "\(folder)/date=*/\(hasHour ? "hour=*/" : "")*.ndjson\($0 ? ".gz" : "")" }
+            let types = "hive_partitioning = true, hive_types = {date: VARCHAR\(hasHour ? ", hour: VARCHAR" : "")}, "
+            return patterns.isEmpty ? nil : "SELECT * FROM \(lines(patterns, types))"
+        }
+        return parts.isEmpty ? nil : "CREATE VIEW events AS \(parts.joined(separator: " UNION ALL BY NAME "))"
+    }
+
+    /// The statement that makes the same view of exported lines.
+    static func view(of file: String) -> String {
+        "CREATE VIEW events AS SELECT *, strftime(epoch_ms(time), '%Y-%m-%d') AS date FROM \(lines([file]))"
+    }
+
+    // MARK: The program
+
+    /// - Parameter again: The command that writes the lines, for the advice.
+    static func convert(_ lines: String, to output: String, _ format: Export.Format, again: String) throws {
+        guard let program else {
+            Terminal.note("duckdb is not installed, and makes \(format.rawValue). Install it, or run it elsewhere:")
+            Terminal.note("  \(again)")
+            Terminal.note("  duckdb -c \"\(statement("events.ndjson", to: output, format))\"")
+            throw ExitCode.failure
+        }
+        try run(program, ["-c", statement(lines, to: output, format)], output: .nullDevice)
+    }
+
+    /// Prints the result of a query.
+    static func query(_ query: String, _ view: String, _ options: [String]) throws {
+        guard let program else {
+            Terminal.note("duckdb is not installed. Install it, and repeat the command:")
+            Terminal.note("  pip install duckdb-cli, brew install duckdb, or one file from https://duckdb.org/install")
+            throw ExitCode.failure
+        }
+        // A command of its own makes the view, so that errors show only the query.
+        try run(program, options + ["-cmd", view, "-c", query], output: .standardOutput)
+    }
+
+    private static var program: String? {
+        let path = ProcessInfo.processInfo.environment["PATH", default: ""]
+        return path.split(separator: ":").map { "\($0)/duckdb" }.first { access($0, X_OK) == 0 }
+    }
+
+    private static func run(_ program: String, _ arguments: [String], output: FileHandle) throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: program)
+        process.arguments = arguments
+        process.standardOutput = output
+        try process.run()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw ExitCode.failure }
+    }
+}

@@ -1,0 +1,147 @@
+import ArgumentParser
+import Foundation
+import Sluice
+import Testing
+
+@testable import Inspector
+@testable import StoreFiles
+
+@Suite("A lake of files")
+struct LakeTests {
+    private let folder: TestFolder
+
+    init() throws {
+        folder = try TestFolder()
+    }
+
+    private func event(_ number: Int, user: String) -> Event {
+        var event = Event.sample(number)
+        event.distinctID = user
+        return event
+    }
+
+    /// Writes a file of lines, compressed if its name says so.
+    private func write(_ name: String, _ lines: [String]) throws {
+        let path = "\(folder.path)/\(name)"
+        let directory = (path as NSString).deletingLastPathComponent
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        let bytes = Array((lines.joined(separator: "\n") + "\n").utf8)
+        try Data(path.hasSuffix(".gz") ? TestFolder.gzip(bytes) : bytes).write(to: URL(fileURLWithPath: path))
+    }
+
+    private func lines(_ users: String...) throws -> [String] {
+        try users.enumerated().map { number, user in
+            String(decoding: try EventLine(event(number, user: user)).bytes, as: UTF8.self)
+        }
+    }
+
+    private func lake() throws -> LakeFolder { try #require(try LakeFolder(folder.path)) }
+
+    /// The lines of all files, by the end of their paths.
+    private func contents() throws -> [String: [String]] {
+        var contents: [String: [String]] = [:]
+        for file in try lake().files() {
+            var lines: [String] = []
+            try file.readLines { lines.append(String(decoding: $0, as: UTF8.self)) }
+            contents[String(file.path.dropFirst(folder.path.count + 1))] = lines
+        }
+        return contents
+    }
+
+    private func erase(_ user: String) throws -> LakeEraser {
+        var eraser = LakeEraser(try lake()) { $0.belongs(to: user) }
+        try eraser.run()
+        return eraser
+    }
+
+    @Test("a person is erased from plain and compressed files of dates and hours, and every other line stays as it is")
+    func erasesPerson() throws {
+        let day = try lines("ada", "bob", "ada") + ["no event", ""]
+        try write("date=2026-01-01/a-5.ndjson.gz", day)
+        try write("date=2026-01-01/hour=05/b-2.ndjson", try lines("bob", "ada"))
+        try write("date=2026-01-02/c-1.ndjson.gz", try lines("bob"))
+        try write("date=2026-01-02/notes.txt", ["ada"])
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o640], ofItemAtPath: "\(folder.path)/date=2026-01-01/a-5.ndjson.gz")
+        let untouched = try folder.snapshot()["date=2026-01-02/c-1.ndjson.gz"]
+        let eraser = try erase("ada")
+        #expect((eraser.events, eraser.files) == (3, 2))
+        #expect(eraser.left.isEmpty)
+        #expect(
+            try contents() == [
+                "date=2026-01-01/a-5.ndjson.gz": [day[1], "no event", ""],
+                "date=2026-01-01/hour=05/b-2.ndjson": try lines("bob"),
+                "date=2026-01-02/c-1.ndjson.gz": try lines("bob"),
+            ])
+        #expect(try folder.snapshot()["date=2026-01-02/c-1.ndjson.gz"] == untouched)
+        #expect(try folder.snapshot()["date=2026-01-01/a-5.ndjson.gz"]?.last == "\(0o640)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: "\(folder.path)/.writing").isEmpty)
+    }
+
+    @Test("erase takes a lake, and fails if something is left")
+    func commandErases() async throws {
+        try write("date=2026-01-01/a-2.ndjson.gz", try lines("ada", "bob"))
+        func erase() async throws {
+            let arguments = ["erase", folder.path, "--user", "ada"]
+            var command = try #require(try SluiceCommand.parseAsRoot(arguments) as? any AsyncParsableCommand)
+            try await command.run()
+        }
+        try await erase()
+        #expect(try contents().values.map(\.count) == [1])
+        try "".write(toFile: "\(folder.path)/date=2026-01-01/b-1.ndjson.gz", atomically: true, encoding: .utf8)
+        await #expect(throws: ExitCode.failure) { try await erase() }
+    }
+
+    @Test("a file with nothing but a person's events is removed, because some readers fail at one without lines")
+    func removesEmptyFile() throws {
+        try write("date=2026-01-01/a-2.ndjson.gz", try lines("ada", "ada"))
+        #expect(try erase("ada").events == 2)
+        #expect(try contents().isEmpty)
+    }
+
+    @Test("a file that can't be decompressed, and one that is being written, are named, and others are erased")
+    func namesWhatIsLeft() throws {
+        try write("date=2026-01-01/a-1.ndjson", ["torn"])
+        try FileManager.default.moveItem(
+            atPath: "\(folder.path)/date=2026-01-01/a-1.ndjson", toPath: "\(folder.path)/date=2026-01-01/a-1.ndjson.gz")
+        try write("date=2026-01-01/b-2.ndjson.gz", try lines("ada", "bob"))
+        for name in ["living.tmp", "dead.tmp"] { try write(".writing/\(name)", ["ada"]) }
+        let living = open("\(folder.path)/.writing/living.tmp", O_RDONLY | O_CLOEXEC)
+        defer { close(living) }
+        #expect(flock(living, LOCK_EX) == 0)
+        let eraser = try erase("ada")
+        #expect(eraser.events == 1)
+        #expect(eraser.left.count == 2)
+        #expect(eraser.left.first?.hasSuffix("a-1.ndjson.gz is damaged: gzip can't decompress it") == true)
+        #expect(eraser.left.last?.hasSuffix("living.tmp is being written: repeat the command") == true)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: "\(folder.path)/.writing") == ["living.tmp"])
+    }
+
+    @Test("a folder of a store is no lake, and the commands for stores name those for compressed files")
+    func tellsStoresFromLakes() throws {
+        try folder.write([.sample(1)])
+        #expect(try LakeFolder(folder.path) == nil)
+        let other = try TestFolder()
+        try FileManager.default.createDirectory(
+            atPath: "\(other.path)/date=2026-01-01", withIntermediateDirectories: true)
+        _ = try StoreFolder(other.path)
+        try "".write(toFile: "\(other.path)/date=2026-01-01/a-1.ndjson.gz", atomically: true, encoding: .utf8)
+        let problem = #expect(throws: NotAStore.self) { try StoreFolder(other.path) }
+        #expect(problem?.description.hasSuffix("use sluice query or sluice erase") == true)
+    }
+
+    @Test("the view of a lake reads the kinds of files that it has, and no pattern is without one")
+    func makesView() throws {
+        try write("date=2026-01-01/a-1.ndjson.gz", try lines("ada"))
+        let days = try #require(try DuckDB.view(of: lake()))
+        #expect(days.hasPrefix("CREATE VIEW events AS SELECT * FROM read_json('\(folder.path)/date=*/*.ndjson.gz', "))
+        #expect(
+            days.contains("hive_types = {date: VARCHAR}, columns = {id: 'VARCHAR', event: 'VARCHAR', time: 'BIGINT'"))
+        try write("date=2026-01-01/a-1.ndjson", try lines("ada"))
+        try write("date=2026-01-01/hour=05/a-1.ndjson", try lines("ada"))
+        let all = try #require(try DuckDB.view(of: lake()))
+        #expect(all.contains("read_json(['\(folder.path)/date=*/*.ndjson.gz', '\(folder.path)/date=*/*.ndjson'], "))
+        #expect(all.contains(" UNION ALL BY NAME SELECT * FROM read_json('\(folder.path)/date=*/hour=*/*.ndjson', "))
+        #expect(all.contains("hive_types = {date: VARCHAR, hour: VARCHAR}"))
+    }
+}

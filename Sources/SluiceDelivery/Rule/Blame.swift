@@ -1,0 +1,146 @@
+internal import SluiceLibC
+
+/// The knowledge about single events: which failures they can be at fault for, and when they are sent next.
+///
+/// A failure is the fault of one of its events, or of none. The fewer of them are left, the more each is blamed.
+struct Blame: Sendable {
+    /// A former failure whose events are not all accepted yet.
+    private struct Cause: Sendable {
+        /// Events that are not accepted.
+        var left: Int
+        /// The acceptances directly before and after it: 0, 1 or 2.
+        let witnesses: Int
+        let failure: Answer.Failure
+    }
+
+    /// The knowledge about one event.
+    struct Mark: Sendable {
+        /// The failures that it was in, by number.
+        fileprivate var causes: [Int] = []
+        /// How often it failed alone.
+        var tries = 0
+        /// When it can be sent next.
+        var due = Duration.past
+        /// The time that the receiver has named for it, which nothing ends early.
+        var named = Duration.past
+    }
+
+    /// How an event leaves.
+    enum Leaving {
+        case accepted, guilty, gone
+    }
+
+    private var marks: [EventKey: Mark] = [:]
+    private var causes: [Int: Cause] = [:]
+    private var failures = 0
+    /// The failures that were chance, and all answers that are no event's fault. Both fade.
+    private var chances = (failures: 0.0, all: 0.0)
+    /// How much a failure with no, one and two witnesses counts: with a receiver that refuses four of five requests, a
+    /// thirteenth. One witness says little, and nothing unless the receiver is well.
+    private var weights = [0.0, 0.0, 1.0]
+
+    /// A receiver that fails less often is well: a failure counts whole.
+    static let wellChance = 0.05
+    /// An event is guilty if all its failures are chance with a lower probability. The limit is low, because a route sends
+    /// many events, and the search always ends with the ones that failed most often.
+    private static let guilt = 1e-9
+
+    // MARK: The receiver
+
+    /// The probability that the receiver fails whatever it gets.
+    var chance: Double { (chances.failures + 0.5) / (chances.all + 10) }
+
+    /// Whether the receiver rarely fails by chance.
+    var isReceiverWell: Bool { weights[2] == 1 }
+
+    /// Whether no answer was counted.
+    var isNew: Bool { chances.all == 0 }
+
+    mutating func countAcceptance() { chances.all += 1 }
+
+    mutating func countChance() {
+        chances.failures += 1
+        chances.all += 1
+    }
+
+    mutating func weigh() {
+        while chances.all >= 64 { chances = (chances.failures / 2, chances.all / 2) }
+        let whole = min(1, log(chance) / log(Self.wellChance))
+        weights = [0, whole * max(0, 1 - 2 * chance / Self.wellChance) / 2, whole]
+    }
+
+    // MARK: Events
+
+    /// Whether nothing is known about any event.
+    var isEmpty: Bool { marks.isEmpty }
+
+    subscript(key: EventKey) -> Mark? { marks.isEmpty ? nil : marks[key] }
+
+    func of(_ mark: Mark) -> Double {
+        mark.causes.reduce(0) { sum, number in
+            causes[number].map { sum + weights[$0.witnesses] / Double($0.left) } ?? sum
+        }
+    }
+
+    func of(_ key: EventKey) -> Double { self[key].map(of) ?? 0 }
+
+    /// Whether an event can be sent with the next ones: it is not blamed, and its time has come.
+    func isFree(_ key: EventKey, at now: Duration) -> Bool { self[key].map { $0.due <= now && of($0) == 0 } ?? true }
+
+    /// Whether events are blamed.
+    var isSearching: Bool { causes.values.contains { weights[$0.witnesses] > 0 } }
+
+    /// Whether an event has failed alone too often for chance. Failures of the moment count only if the store is crowded.
+    func isGuilty(_ key: EventKey, isCrowded: Bool) -> Bool {
+        let alone = (self[key]?.causes ?? []).count { number in
+            guard let cause = causes[number], cause.left == 1, cause.witnesses == 2 else { return false }
+            return cause.failure.kind != .passing || isCrowded
+        }
+        return alone > 0 && pow(chance, Double(alone)) < Self.guilt
+    }
+
+    /// The last failure that is the fault of no other event.
+    func lastFailure(of key: EventKey) -> Answer.Failure? {
+        self[key]?.causes.compactMap { causes[$0] }.last { $0.left == 1 }?.failure
+    }
+
+    // MARK: Changes
+
+    mutating func forgetAll() { (marks, causes) = ([:], [:]) }
+
+    mutating func change(_ key: EventKey, _ body: (inout Mark) -> Void) { body(&marks[key, default: Mark()]) }
+
+    /// Blames events for a failure.
+    mutating func add(_ keys: [EventKey], _ failure: Answer.Failure, witnesses: Int) {
+        failures += 1
+        causes[failures] = Cause(left: keys.count, witnesses: witnesses, failure: failure)
+        for key in keys { marks[key, default: Mark()].causes.append(failures) }
+    }
+
+    /// Ends the waits of events, except for the times that the receiver has named.
+    mutating func endWaits() {
+        for (key, mark) in marks { marks[key]?.due = mark.named }
+    }
+
+    /// An event that is not blamed is not set aside any more: it has failed only while nothing was accepted.
+    mutating func forgetOutage(at now: Duration) {
+        for (key, mark) in marks where mark.tries > 0 && mark.named <= now && of(mark) == 0 {
+            marks[key] = Mark(causes: mark.causes.filter { causes[$0] != nil }, tries: 1)
+        }
+    }
+
+    mutating func leave(_ key: EventKey, as leaving: Leaving) {
+        for number in marks.removeValue(forKey: key)?.causes ?? [] {
+            guard let left = causes[number]?.left else { continue }
+            causes[number]?.left = left - 1
+            switch leaving {
+            case .accepted where left == 1:
+                causes[number] = nil
+                countChance()
+            // A guilty event explains the failure. An erased one may have been at fault.
+            case .guilty, .gone: causes[number] = nil
+            case .accepted: break
+            }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+/// The choice of the next part. Nothing here changes the rule.
+extension DeliveryRule {
+    /// Events are sent together while they have less blame.
+    private static let sharedBlame = 0.5
+
+    /// The receiver has accepted the last part: the next events in order, or at random some that are blamed. With a fixed
+    /// turn, a balancer could give all requests with blamed events to the same broken server.
+    func next(
+        _ canTake: Bool, _ limit: (BatchSize) -> BatchSize, _ now: Duration, _ random: () -> UInt64
+    ) -> Offer {
+        let turn = blame.isEmpty ? 1 : random().fraction
+        // The least blamed events are the most likely to be good. But while others come, the most blamed ones would wait
+        // without end, and fill the store.
+        let isMost = turn < 0.25 && blame.isReceiverWell && isCrowded(at: now)
+        let blamed = turn < 0.5 || !canTake ? blamedPart(limit, now, isMost: isMost) : nil
+        if turn < 0.5, let blamed { return .send(blamed) }
+        if let part = wholePart(limit, now) { return .send(part) }
+        if canTake { return .take }
+        return blamed.map { .send($0) } ?? .wait(until: nextDue(after: now))
+    }
+
+    /// The last part failed: a few other events show whether the receiver is well.
+    func answerDoubt(
+        _ canTake: Bool, _ limit: (BatchSize) -> BatchSize, _ now: Duration, _ random: () -> UInt64
+    ) -> Offer {
+        // Bad events often stand side by side, so the probe jumps over some batches, and further after more failures.
+        let skip = 1 << ((row - 1) % min(4 + row / 4, 10))
+        let last = Set((failed.last?.groups ?? []).joined())
+        let others = candidates { blame.isFree($0, at: now) && !last.contains($0) }
+        let ahead = candidates { blame.isFree($0, at: now) }.reduce(0) { $0 + open[$1.batch].bytes }
+        if canTake, !isStoreFailing, others.count < skip, others.isEmpty || ahead < maximumSearch { return .take }
+        let whole = wholePart(limit, now) ?? blamedPart(limit, now)
+        if let whole, random().fraction <= max(row > 1 ? 0.25 : 0, blame.chance) { return .send(whole) }
+        let part = probe(others, skip, last, limit, now, random) ?? leastTried(now) ?? whole
+        if let part { return .send(part) }
+        return canTake ? .take : .wait(until: nextDue(after: now))
+    }
+
+    /// The next events that are not set aside.
+    private func wholePart(_ limit: (BatchSize) -> BatchSize, _ now: Duration) -> Part? {
+        for batch in open where !batch.isInFlight && !batch.rest.isEmpty {
+            let free = blame.isEmpty ? batch.rest : batch.rest.filter { blame.isFree(batch.key($0), at: now) }
+            if !free.isEmpty { return Part(batch, batch.prefix(free, limit(batch.size))) }
+        }
+        return nil
+    }
+
+    /// The least or the most blamed event, with the next ones of its batch while their blame is small.
+    private func blamedPart(_ limit: (BatchSize) -> BatchSize, _ now: Duration, isMost: Bool = false) -> Part? {
+        if blame.isEmpty { return nil }
+        func amount(_ place: Int, _ batch: OpenBatch) -> Double? {
+            guard let mark = blame[batch.key(place)], mark.due <= now else { return nil }
+            let amount = blame.of(mark)
+            return amount > 0 ? amount : nil
+        }
+        var first: (score: Double, batch: Int, index: Int)?
+        for (number, batch) in open.enumerated() where !batch.isInFlight {
+            for (index, place) in batch.rest.enumerated() {
+                guard let amount = amount(place, batch) else { continue }
+                let score = isMost ? -amount : amount
+                if score < (first?.score ?? .infinity) - 1e-12 { first = (score, number, index) }
+            }
+        }
+        guard let first else { return nil }
+        let batch = open[first.batch]
+        var (places, sum) = ([batch.rest[first.index]], abs(first.score))
+        for place in batch.rest[(first.index + 1)...] {
+            guard let amount = amount(place, batch) else { continue }
+            sum += amount
+            if sum > Self.sharedBlame { break }
+            places.append(place)
+        }
+        return Part(batch, batch.prefix(places, limit(batch.size)))
+    }
+
+    private func probe(
+        _ others: [(batch: Int, places: [Int])], _ skip: Int, _ last: Set<EventKey>,
+        _ limit: (BatchSize) -> BatchSize, _ now: Duration, _ random: () -> UInt64
+    ) -> Part? {
+        // Each event is asked alone once before any is asked twice, and each batch as well.
+        var found = others.compactMap { number, places in
+            let places = places.filter { blame[open[number].key($0)]?.tries ?? 0 == 0 }
+            return places.isEmpty ? nil : (batch: number, places: places)
+        }
+        let unasked = found.filter { number, _ in
+            open[number].rest.allSatisfy { blame[open[number].key($0)]?.tries ?? 0 == 0 }
+        }
+        if !unasked.isEmpty { found = unasked }
+        var (most, isLast) = (probeEvents, false)
+        if found.isEmpty {
+            if let part = untried(except: last, random) { return part }
+            if last.count < 2 { return nil }
+            found = candidates { key in
+                last.contains(key) && blame[key].map { $0.tries == 0 && $0.due <= now } ?? true
+            }
+            most = min(most, max(1, (found.first?.places.count ?? 0) / 2))
+            // The newest events of the only batch are not those which earlier processes could not send.
+            isLast = row == 1 && blame.isNew
+        }
+        guard !found.isEmpty else { return nil }
+        let (number, places) = found[min(skip, found.count) - 1]
+        let batch = open[number]
+        let count = min(most, places.count, limit(batch.size).events)
+        let first = isLast ? places.count - count : pick(places.count - count + 1, random)
+        return Part(batch, batch.prefix(Array(places[first..<first + count]), limit(batch.size)))
+    }
+
+    /// An event that was never sent alone.
+    private func untried(except last: Set<EventKey>, _ random: () -> UInt64) -> Part? {
+        let found = candidates { key in
+            !last.contains(key) && blame[key].map { $0.tries == 0 && $0.due == .past } ?? true
+        }
+        let count = found.reduce(0) { $0 + $1.places.count }
+        if count == 0 { return nil }
+        // The newest one in half of the cases. Earlier processes may have failed to send the old ones.
+        var index = min(count - 1, pick(2 * count, random))
+        for (number, places) in found {
+            if index < places.count { return Part(open[number], [places[index]]) }
+            index -= places.count
+        }
+        return nil
+    }
+
+    /// The event that was sent alone least often.
+    private func leastTried(_ now: Duration) -> Part? {
+        var least: (tries: Int, due: Duration, batch: Int, place: Int)?
+        for (number, batch) in open.enumerated() where !batch.isInFlight {
+            for place in batch.rest {
+                let mark = blame[batch.key(place)] ?? Blame.Mark()
+                if mark.due > now { continue }
+                if let least, (least.tries, least.due) <= (mark.tries, mark.due) { continue }
+                least = (mark.tries, mark.due, number, place)
+            }
+        }
+        return least.map { Part(open[$0.batch], [$0.place]) }
+    }
+
+    /// The events of each open batch that match.
+    private func candidates(_ isMatch: (EventKey) -> Bool) -> [(batch: Int, places: [Int])] {
+        open.indices.compactMap { number in
+            if open[number].isInFlight { return nil }
+            let places = open[number].rest.filter { isMatch(open[number].key($0)) }
+            return places.isEmpty ? nil : (number, places)
+        }
+    }
+
+    func hasDue(at time: Duration) -> Bool {
+        open.contains { batch in batch.rest.contains { blame[batch.key($0)]?.due ?? .past <= time } }
+    }
+
+    /// When the next event can be sent that is set aside until a time.
+    func nextDue(after now: Duration) -> Duration? {
+        if blame.isEmpty { return nil }
+        return open.flatMap { batch in batch.rest.compactMap { blame[batch.key($0)]?.due } }.filter { $0 > now }.min()
+    }
+
+    /// A random index below `count`.
+    private func pick(_ count: Int, _ random: () -> UInt64) -> Int { Int(random().fraction * Double(count)) }
+}

@@ -1,0 +1,211 @@
+public import Sluice
+import SluiceGzip
+
+/// Writes each batch of events to a file of JSON lines, in a folder that other engines read: a lake.
+///
+/// ```swift
+/// let pipeline = try Pipeline(delivery: .files) {
+///     JSONLStore(at: queueDirectory, capacity: 100 << 20)
+///     FileTransport(at: "/var/lake/events")
+/// }
+/// ```
+///
+/// DuckDB, ClickHouse, Spark, Polars and others read the files while they are written:
+///
+/// ```
+/// /var/lake/events/date=2026-11-27/019ac3f0-6d2e-7bd1-b23c-0b6f5a6d1c0e-5d0c3a9b1e2f4a67-20000.ndjson.gz
+/// ```
+///
+/// - An event's time decides on its folder, whatever the clock shows when the file is written. Times outside the years 1 to 9999
+///   are in the first or the last folder.
+/// - A file is complete and safe from a loss of power before it gets its name and its events are accepted. Readers that look for
+///   `*.ndjson` or `*.ndjson.gz` never see a part of a file.
+/// - A name has the id of the first event, a hash of all ids, and the number of events. A batch that comes once more, after
+///   its process was killed, finds its file: the events in it count as duplicates and aren't written again. This also holds
+///   if more events follow in the batch. If its batches are others, for example smaller ones, some events can be in two files:
+///   count distinct ids if that matters.
+/// - Any number of processes and routes can write to one folder.
+/// - If the folder can't be written to, for example because its disk is full, the events wait in their store, and a
+///   ``Sluice/Diagnostic/Kind/paused`` diagnostic says why. A folder that was there before isn't made a second time: on a drive
+///   that was unmounted, the files would be hidden later.
+///
+/// Use ``Sluice/DeliveryPolicy/files``, because large files are read faster. You can use a transport from any thread.
+public final class FileTransport: Transport {
+    struct State {
+        var lake: Lake?
+        var time: any TimeSource = PipelineEnvironment.systemTime
+        var observer = TransportObserver()
+        /// The day at which expired files were last removed.
+        var lastExpiry: Timestamp?
+        /// When the last batch was written, by the continuous clock.
+        var lastBatch: Duration?
+        /// The batches in a row that were small and came soon. Nil after the note about them.
+        var smallBatches: Int? = 0
+    }
+
+    private let folder: String
+    private let gzip: Bool
+    let calendar: EventCalendar
+    let maximumAge: Duration?
+    private let files: any FileSystem
+    private let deflater: Deflater?
+    let state = Locked(State())
+
+    /// Creates a transport. The arguments are validated when you build the pipeline.
+    ///
+    /// ```swift
+    /// let lake = FileTransport(
+    ///     at: "/var/lake/events", gzip: false,
+    ///     utcOffset: { time in .seconds(TimeZone.current.secondsFromGMT(for: Date(time))) })
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - folder: The path of a folder. If it is missing, it is made with its first file, for this user only. `chmod` it to
+    ///     let others read it.
+    ///   - gzip: Whether to compress the files: `.ndjson.gz` instead of `.ndjson`. They are about a fifth as large.
+    ///   - partition: A folder for each date or for each hour.
+    ///   - utcOffset: The local time minus UTC at a time, for dates of a time zone. The dates of UTC by default. It is called
+    ///     for each event, must always return the same for the same time, and is rounded to seconds within one day.
+    ///   - maximumAge: The time after the end of a date when the files of that date are removed. They stay forever by default.
+    ///     Events that are already too old become dead letters. It needs at least a day.
+    public convenience init(
+        at folder: String, gzip: Bool = true, partition: EventPartition = .day,
+        utcOffset: @escaping @Sendable (Timestamp) -> Duration = { _ in .zero }, maximumAge: Duration? = nil
+    ) {
+        self.init(
+            at: folder, gzip: gzip, EventCalendar(partition, utcOffset: utcOffset), maximumAge,
+            files: SystemFileSystem(), deflater: gzip ? .system : nil)
+    }
+
+    init(
+        at folder: String, gzip: Bool, _ calendar: EventCalendar, _ maximumAge: Duration?, files: any FileSystem,
+        deflater: Deflater?
+    ) {
+        (self.folder, self.gzip, self.calendar, self.maximumAge) = (folder, gzip, calendar, maximumAge)
+        (self.files, self.deflater) = (files, deflater)
+    }
+
+    /// Validates the arguments. The folder is made or opened with the first file.
+    ///
+    /// - Parameters:
+    ///   - observer: Gets a message when files were removed because of their age, and one if many small files are written, as by
+    ///     ``Sluice/DeliveryPolicy/standard``.
+    ///   - environment: The wall clock for `maximumAge`.
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the path or the age is invalid, and
+    ///   ``Sluice/SluiceError/Code/missingLibrary`` if files should be compressed and the system has no zlib.
+    public func open(
+        _ observer: TransportObserver = TransportObserver(), in environment: PipelineEnvironment = PipelineEnvironment()
+    ) throws(SluiceError) {
+        if let flaw = FilePath.flaw(of: folder) {
+            throw SluiceError(.invalidArgument, "the folder \"\(folder)\" of FileTransport \(flaw)")
+        }
+        if let maximumAge, maximumAge < .seconds(86_400) || maximumAge > Self.longestAge {
+            throw SluiceError(
+                .invalidArgument, "a maximumAge of \(maximumAge) for files: use a day to a thousand years, or nil")
+        }
+        if gzip, deflater == nil {
+            throw SluiceError(
+                .missingLibrary, "FileTransport found no zlib (libz.so.1): install it, or pass gzip: false")
+        }
+        let path: String
+        do throws(FileError) {
+            path = try FilePath.normalized(folder, in: files)
+        } catch {
+            throw SluiceError(
+                .invalidArgument,
+                "the folder \"\(folder)\" is relative, and the working directory can't be found: use an absolute path",
+                cause: error)
+        }
+        let lake = Lake(path, files, random: environment.random)
+        state.withLock { $0 = State(lake: lake, time: environment.time, observer: observer) }
+    }
+
+    private static let longestAge = Duration.seconds(1_000 * 365 * 86_400)
+
+    /// Writes a file for each date of the batch, and returns when they are safe from a loss of power.
+    ///
+    /// If one can't be written, the events of the files before it are accepted, and the others are held.
+    ///
+    /// - Throws: `CancellationError` if the task is cancelled before the first file.
+    public func send(_ batch: Batch) async throws -> Verdicts {
+        guard let lake = state.withLock(\.lake) else {
+            throw SluiceError(.invalidArgument, "a FileTransport sends only after open(_:in:)")
+        }
+        try Task.checkCancellation()
+        var (groups, verdicts) = grouped(batch)
+        var failure: Verdict?
+        for group in groups {
+            if failure == nil, Task.isCancelled { failure = .retry(reason: "the send was cancelled") }
+            failure = failure ?? write(group, of: batch, to: lake, &verdicts)
+            guard let failure else { continue }
+            for index in group.events { verdicts[index] = failure }
+        }
+        if failure == nil { noteSmallBatches(batch.events.count) }
+        guard let first = verdicts.first, verdicts.allSatisfy({ $0 == first }) else { return .each(verdicts) }
+        return .all(first)
+    }
+
+    /// Notes once that the host has another policy than the one for files, or flushes often.
+    private func noteSmallBatches(_ count: Int) {
+        let observer = state.withLock { state -> TransportObserver? in
+            let now = state.time.continuousTime()
+            let isSoon = state.lastBatch.map { now - $0 < .seconds(60) } ?? false
+            state.lastBatch = now
+            guard let small = state.smallBatches else { return nil }
+            state.smallBatches = isSoon && count < 1_000 ? small + 1 : 0
+            guard small == 20 else { return nil }
+            state.smallBatches = nil
+            return state.observer
+        }
+        observer?.note(
+            "20 batches in a row had fewer than 1,000 events, and less than a minute between them: readers of \"\(folder)\" "
+                + "are slow with many small files. Pass `delivery: .files`, and flush less often")
+    }
+
+    /// Writes the events of one folder.
+    ///
+    /// - Returns: Why that failed; nil if its events have their verdicts.
+    private func write(
+        _ group: Group, of batch: Batch, to lake: Lake, _ verdicts: inout [Verdict]
+    ) -> Verdict? {
+        do throws(Lake.Failure) {
+            try lake.enter()
+            try removeExpired(in: lake)
+            var rest = Batch(batch, group.events)
+            while !rest.events.isEmpty, case let overlap = try lake.overlap(of: rest, in: group.folder), overlap > 0 {
+                rest = Batch(rest, overlap..<rest.events.count)
+            }
+            if !rest.events.isEmpty {
+                var contents = FileContents(rest.events, deflater)
+                try lake.write(&contents, to: EventFile(rest).name(isGzip: gzip), in: group.folder)
+            }
+            // Also for events that were there: their process may have ended before this.
+            try lake.synchronize(group.folder)
+            for index in group.events.dropLast(rest.events.count) { verdicts[index] = .duplicate }
+            return nil
+        } catch {
+            return verdict(on: error, lake)
+        }
+    }
+
+    private func verdict(on failure: Lake.Failure, _ lake: Lake) -> Verdict {
+        let place = "the folder \"\(lake.path)\""
+        switch failure {
+        case .gone:
+            return .hold(reason: "\(place) is gone, or another one is in its place: restore it, or restart without it")
+        case .system(.fileTooLarge): return .tooLarge(reason: "the file is too large for \(place)")
+        case .system(.noSpace), .system(.quotaExceeded):
+            return .hold(reason: "\(place) is on a full disk: free some space")
+        case .system(.readOnly), .system(.accessDenied), .system(.notPermitted):
+            return .hold(
+                reason: "\(place) can't be written to: give this process's user the right to, or use another one")
+        case .system(let error) where error.isPassing: return .retry(reason: "\(place) can't be opened now: \(error)")
+        case .system(let error): return .hold(reason: "\(place) can't be used (\(error)): check its drive and its path")
+        }
+    }
+}
+
+extension FileTransport: CustomStringConvertible {
+    /// The path of the folder.
+    public var description: String { "FileTransport(\"\(folder)\")" }
+}

@@ -1,0 +1,176 @@
+import Sluice
+
+/// The folder with all files of events.
+///
+/// A file is written below `.writing` and renamed, so no reader sees a part of it. Nothing that has its name is changed later.
+struct Lake: Sendable {
+    /// An absolute path.
+    let path: String
+    private let files: any FileSystem
+    private let random: @Sendable () -> UInt64
+    /// The device and the inode of the folder. Nil before its first use.
+    private let identity = Locked<[UInt64]?>(nil)
+
+    init(_ path: String, _ files: any FileSystem, random: @escaping @Sendable () -> UInt64) {
+        (self.path, self.files, self.random) = (path, files, random)
+    }
+
+    /// Why the lake can't be used.
+    enum Failure: Error {
+        /// The folder was there before. A folder that was not mounted again must not be replaced by an empty one.
+        case gone
+        case system(FileError)
+    }
+
+    private var writing: String { path + "/.writing" }
+
+    // MARK: The folder
+
+    /// Finds the folder, or makes it at its first use, for this user only. Its contents get the permissions of the process's
+    /// umask, so the folder alone decides who can read the events.
+    func enter() throws(Failure) {
+        let known = identity.withLock(\.self)
+        if known == nil {
+            try system { () throws(FileError) in
+                if try files.statusIfPresent(of: "\(path)/.") == nil {
+                    try files.makeDirectories(path)
+                    try files.synchronizeDirectory(FilePath.parent(of: path))
+                }
+            }
+        }
+        let status = try system { () throws(FileError) in try files.statusIfPresent(of: "\(path)/.") }
+        guard let status, known ?? [status.device, status.inode] == [status.device, status.inode] else { throw .gone }
+        if known == nil { try system(discardAbandoned) }
+        identity.withLock { $0 = [status.device, status.inode] }
+    }
+
+    /// Removes the parts of files that killed processes have left. A file that is being written is locked.
+    private func discardAbandoned() throws(FileError) {
+        for name in try listed(".writing") {
+            let path = "\(writing)/\(name)"
+            do throws(FileError) {
+                let file = try OpenFile(path, .write, in: files)
+                if file.tryLock() { files.discardFile(path) }
+            } catch {
+                // Another process has renamed or removed it.
+            }
+        }
+    }
+
+    // MARK: Files
+
+    /// The names in a folder; empty if it is missing.
+    private func listed(_ folder: String) throws(FileError) -> [String] {
+        do throws(FileError) {
+            return try files.list("\(path)/\(folder)")
+        } catch {
+            guard error == .noSuchFile else { throw error }
+            return []
+        }
+    }
+
+    /// Returns how many of the first events of a batch are in the folder's files.
+    ///
+    /// After a crash, events of the last file come once more, at the beginning of a batch that can have more events.
+    func overlap(of batch: Batch, in folder: String) throws(Failure) -> Int {
+        guard let first = batch.events.first?.id?.description else { return 0 }
+        let names = try system { () throws(FileError) in try listed(folder).filter { $0.hasPrefix(first) } }
+        return names.compactMap { EventFile(name: $0)?.overlap(with: batch) }.max() ?? 0
+    }
+
+    /// Writes a file, or replaces it.
+    func write(_ contents: inout FileContents, to name: String, in folder: String) throws(Failure) {
+        var temporary: String?
+        do throws(FileError) {
+            try makeFolder(".writing")
+            let file: OpenFile
+            (file, temporary) = try makeTemporary()
+            while let piece = try contents.next() { try file.write(piece) }
+            try file.synchronize()
+            try makeFolder(folder)
+            if let temporary { try files.rename(temporary, to: "\(path)/\(folder)/\(name)") }
+        } catch {
+            if let temporary { files.discardFile(temporary) }
+            throw .system(error)
+        }
+    }
+
+    /// Creates a file and locks it. Before that, a process that starts can take it for an abandoned one.
+    private func makeTemporary() throws(FileError) -> (OpenFile, String) {
+        for _ in 0..<4 {
+            let temporary = "\(writing)/\(String(random(), radix: 36)).tmp"
+            let file = try OpenFile(temporary, [.write, .create, .exclusive], mode: 0o666, in: files)
+            if file.tryLock() { return (file, temporary) }
+            files.discardFile(temporary)
+        }
+        throw .noSuchFile
+    }
+
+    private func makeFolder(_ folder: String) throws(FileError) {
+        var path = path
+        for name in folder.split(separator: "/") {
+            path += "/\(name)"
+            do throws(FileError) {
+                try files.makeDirectory(path, mode: 0o777)
+            } catch {
+                guard error == .exists else { throw error }
+            }
+        }
+    }
+
+    /// Makes the names in a folder, and its own name, survive a loss of power.
+    func synchronize(_ folder: String) throws(Failure) {
+        try system { () throws(FileError) in
+            var folder = "\(path)/\(folder)"
+            while folder.utf8.count >= path.utf8.count {
+                try files.synchronizeDirectory(folder)
+                folder = FilePath.parent(of: folder)
+            }
+        }
+    }
+
+    private func system<Result>(_ body: () throws(FileError) -> Result) throws(Failure) -> Result {
+        do throws(FileError) { return try body() } catch { throw .system(error) }
+    }
+}
+
+// MARK: Expiry
+
+extension Lake {
+    /// The files and events that were removed.
+    struct Expired {
+        var files = 0
+        var events = 0
+        var failure: FileError?
+    }
+
+    /// Removes the files of the dates that end before `limit`, and the folders that are then empty.
+    func removeFiles(before limit: Timestamp) -> Expired {
+        var expired = Expired()
+        do throws(FileError) {
+            for date in try listed(".") {
+                guard let end = EventCalendar.end(ofFolder: date), end <= limit else { continue }
+                for hour in try listed(date) where hour.hasPrefix("hour=") { try remove("\(date)/\(hour)", &expired) }
+                try remove(date, &expired)
+            }
+        } catch {
+            expired.failure = error
+        }
+        return expired
+    }
+
+    private func remove(_ folder: String, _ expired: inout Expired) throws(FileError) {
+        for name in try listed(folder) {
+            guard let file = EventFile(name: name) else { continue }
+            try files.removeFile("\(path)/\(folder)/\(name)")
+            expired.files += 1
+            expired.events += file.count
+        }
+        files.discardDirectory("\(path)/\(folder)")
+    }
+
+    /// The end of the newest date; nil without one.
+    func newestEnd() throws(Failure) -> Timestamp? {
+        try system { () throws(FileError) in try listed(".").compactMap(EventCalendar.end(ofFolder:)).max() }
+    }
+}

@@ -1,0 +1,144 @@
+internal import Sluice
+
+/// Finds the lines of files that must be erased, and writes files without them.
+///
+/// The bytes of other lines keep their places, because the id of a dead letter contains the place of its event. So newlines
+/// replace the bytes of an erased line, and readers skip empty lines. Damaged and settled lines are erased too: they can't be
+/// delivered, and can belong to any person.
+struct LineEraser {
+    /// A file with lines to erase.
+    struct Finding {
+        let contents: SegmentReader.Contents
+        /// The places at which the lines to erase begin.
+        let erased: Set<Int>
+    }
+
+    let reader: SegmentReader
+    let isMatch: (EventLine) -> Bool
+
+    /// Reads a file. Returns nil if nothing in it must be erased.
+    func find(in path: String, limit: Int, _ name: SegmentName) throws(SegmentReader.Failure) -> Finding? {
+        let contents = try reader.read(path, limit: limit, name)
+        let erased = contents.lines.indices.filter { index in
+            let line = contents.lines[index]
+            if name.lane.holdsEvents { return isMatch(line) }
+            return DeadLetterLine.decoded(line.bytes).map { isMatch($0.line) } ?? false
+        }
+        guard !erased.isEmpty || contents.damaged > 0 || contents.settled > 0 else { return nil }
+        return Finding(contents: contents, erased: Set(erased.map { contents.ranges[$0].lowerBound }))
+    }
+
+    /// Writes a copy of a file, without the lines that were found, to another path.
+    func write(
+        _ found: Finding, from path: String, limit: Int, to replacement: String
+    ) throws(SegmentReader.Failure) {
+        let bytes = try reader.bytes(of: path, limit: limit)
+        var kept = [UInt8](repeating: LineFormat.newline, count: bytes.count)
+        for range in found.contents.ranges where !found.erased.contains(range.lowerBound) {
+            let line = range.lowerBound..<min(range.upperBound + LineFormat.overhead, bytes.count)
+            kept.replaceSubrange(line, with: bytes[line])
+        }
+        reader.files.discardFile(replacement)
+        do throws(FileError) {
+            let file = try OpenFile(replacement, [.write, .create, .exclusive], in: reader.files)
+            try file.write(kept[...])
+            try file.synchronize()
+        } catch {
+            reader.files.discardFile(replacement)
+            throw .file(error)
+        }
+    }
+
+    /// Erases in the files of a directory whose process has ended, and whose events no store has counted.
+    ///
+    /// - Returns: the report, the number of damaged lines that were removed from files of events, and whether nothing to erase
+    ///   is left in files that
+    ///   a store would deliver.
+    func run(in directory: InstanceDirectory, largest: Int) -> (report: ErasureReport, damaged: Int, isSafe: Bool) {
+        var report = ErasureReport()
+        var problems = EraserProblems()
+        var damaged = 0
+        var isSafe = true
+        do throws(FileError) {
+            let listing = try directory.listing(largest: largest)
+            for name in listing.foreign { report.left.append("\(directory.path)/\(name): not a file of this store") }
+            for name in listing.unknown { report.left.append("\(directory.path)/\(name): can't be read") }
+            isSafe = listing.unknown.isEmpty
+            var letters: Set<DeadLetter.ID> = []
+            // Dead letters first: the event of a dead letter can also be in a segment that was not settled.
+            for (name, path, bytes) in listing.segments.sorted(by: { $0.name.lane < $1.name.lane }) {
+                do throws(SegmentReader.Failure) {
+                    if name.lane == .rejected {
+                        letters.formUnion(try reader.readLetters(path, limit: bytes, name).letters.map(\.letter.id))
+                    }
+                    guard let found = try find(in: path, limit: bytes, name) else { continue }
+                    try erase(found, path, limit: bytes)
+                    if name.lane == .rejected {
+                        report.deadLetters += found.erased.count
+                    } else {
+                        report.events += count(found, in: name, except: letters)
+                        damaged += found.contents.damaged
+                    }
+                } catch {
+                    problems.add(error, in: directory.path)
+                }
+            }
+            try reader.files.synchronizeDirectory(directory.path)
+        } catch {
+            report.left.append("\(directory.path): \(error)")
+            isSafe = false
+        }
+        report.left += problems.texts
+        directory.removeIfEmpty()
+        return (report, damaged, isSafe && !problems.areDeliverable)
+    }
+
+    private func erase(_ found: Finding, _ path: String, limit: Int) throws(SegmentReader.Failure) {
+        let replacement = path + InstanceDirectory.incompleteSuffix
+        try write(found, from: path, limit: limit, to: replacement)
+        do throws(FileError) {
+            try reader.files.rename(replacement, to: path)
+            if found.erased.count == found.contents.lines.count { try reader.files.removeFile(path) }
+        } catch {
+            throw .file(error)
+        }
+    }
+
+    /// Counts erased events that are no dead letters.
+    private func count(_ found: Finding, in name: SegmentName, except letters: Set<DeadLetter.ID>) -> Int {
+        let rejected = found.contents.events(of: letters, in: name)
+        return found.contents.ranges.indices.count {
+            found.erased.contains(found.contents.ranges[$0].lowerBound) && !rejected.contains($0)
+        }
+    }
+}
+
+/// The files in which nothing could be erased, one text for each directory.
+struct EraserProblems {
+    private var first: [String: String] = [:]
+    private var counts: [String: Int] = [:]
+    /// Whether a store would deliver from one of the files.
+    private(set) var areDeliverable = false
+
+    mutating func add(_ failure: SegmentReader.Failure, in directory: String) {
+        let reason: String
+        switch failure {
+        // Its events were delivered in the meantime.
+        case .file(.noSuchFile), .file(.notADirectory): return
+        case .file(let error):
+            reason = "\(error)"
+            areDeliverable = true
+        case .encrypted(let error): reason = "can't be decrypted: \(error)"
+        case .foreign: reason = "not a file of this user"
+        }
+        counts[directory, default: 0] += 1
+        first[directory] = first[directory] ?? reason
+    }
+
+    var texts: [String] {
+        first.sorted { $0.key < $1.key }.map { directory, reason in
+            let count = counts[directory] ?? 0
+            return "\(directory): \(count == 1 ? "a file" : "\(count) files") could not be read or replaced: \(reason)"
+        }
+    }
+}

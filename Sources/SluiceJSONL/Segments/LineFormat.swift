@@ -1,0 +1,225 @@
+internal import CSluiceJSONL
+internal import Sluice
+import SluiceLibC
+
+/// CRC-32C. It finds every change of up to 32 adjacent bits, and misses one in 2³² of the others.
+enum Checksum {
+    static func of(_ bytes: ArraySlice<UInt8>) -> UInt32 { bytes.withUnsafeBytes(of) }
+
+    static func of(_ bytes: UnsafeRawBufferPointer) -> UInt32 { sluice_crc32c(bytes.baseAddress, bytes.count) }
+}
+
+/// A line that is ready to be written. Making it is the longer part of the work and needs no lock.
+struct StoredLine {
+    fileprivate let bytes: ArraySlice<UInt8>
+    fileprivate let checksum: UInt32
+    /// The length of the event's own line, before encryption.
+    let eventBytes: Int
+
+    /// - Throws: the error of the encryption.
+    // Borrowing, because an initializer takes ownership of its arguments by default, and the caller would copy both.
+    init(_ event: borrowing ArraySlice<UInt8>, _ encryption: borrowing LineEncryption?) throws(SluiceError) {
+        eventBytes = event.count
+        if let encryption = copy encryption { bytes = try encryption.encrypted(copy event) } else { bytes = copy event }
+        checksum = Checksum.of(bytes)
+    }
+
+    /// The length in the file.
+    var size: Int { bytes.count + LineFormat.overhead }
+}
+
+/// Stored lines that are not in a file yet.
+struct LineBuffer {
+    // Longer than its contents. Appending to an array checks its uniqueness and its capacity for each piece of a line.
+    private var memory: [UInt8] = []
+    private var count = 0
+    /// See ``SegmentName/seed``.
+    private var seed: UInt32 = 0
+
+    mutating func append(_ line: StoredLine) {
+        let newCount = count + line.size
+        if newCount > memory.count { grow(to: newCount) }
+        memory.withUnsafeMutableBytes { memory in
+            let target = UnsafeMutableRawBufferPointer(rebasing: memory[count..<newCount])
+            LineFormat.write(line.bytes, checksum: line.checksum ^ seed, to: target)
+        }
+        count = newCount
+    }
+
+    /// A buffer of one line has its exact size. With more lines, the size doubles.
+    private mutating func grow(to newCount: Int) {
+        if count == 0 {
+            memory = []
+            memory = [UInt8](repeating: 0, count: newCount)
+        } else {
+            memory.append(contentsOf: repeatElement(0, count: max(newCount, 2 * memory.count) - memory.count))
+        }
+    }
+
+    /// Changes the checksums of all lines to the ones for another segment.
+    mutating func setSeed(_ newSeed: UInt32) {
+        guard newSeed != seed else { return }
+        let change = seed ^ newSeed
+        seed = newSeed
+        memory.withUnsafeMutableBytes { memory in
+            var start = 0
+            while start < count {
+                let rest = UnsafeMutableRawBufferPointer(rebasing: memory[start..<count])
+                guard let length = UnsafeRawBufferPointer(rest).index(of: LineFormat.newline) else { return }
+                LineFormat.changeChecksum(
+                    of: UnsafeMutableRawBufferPointer(rebasing: rest[..<length]), by: change)
+                start += length + 1
+            }
+        }
+    }
+
+    /// Removes the line that was appended last.
+    mutating func removeLast(_ line: StoredLine) { count -= line.size }
+
+    /// Removes all lines, and keeps the memory.
+    mutating func removeAll() { count = 0 }
+
+    var bytes: ArraySlice<UInt8> { memory[..<count] }
+}
+
+/// The format of a line in a segment: the event with its checksum as the last key, `…,"crc":"1a2b3c4d"}`, and a newline.
+///
+/// The file is therefore plain JSON Lines. The checksum is that of the line before it was added. In a reused file, it is
+/// combined with the seed of the segment's name by exclusive or.
+///
+/// An event that needs no further attempt has the key `xrc` in place of `crc`. It is one byte, so a crash or a loss of power
+/// can't leave half of the change, and the other lines keep their places.
+enum LineFormat {
+    // Constants of the compiler. Stored arrays would be looked up and retained for each line.
+    private static var suffixStart: UnsafeBufferPointer<UInt8> { bytes(of: #","crc":""#) }
+    private static var settledStart: UnsafeBufferPointer<UInt8> { bytes(of: #","xrc":""#) }
+    private static var suffixEnd: UnsafeBufferPointer<UInt8> { bytes(of: #""}"#) }
+    private static var suffixLength: Int { suffixStart.count + 8 + suffixEnd.count }
+
+    static let newline = UInt8(ascii: "\n")
+    private static let openBrace = UInt8(ascii: "{")
+    private static let closeBrace = UInt8(ascii: "}")
+
+    /// The number of bytes that a stored line is longer than the event: the checksum and the newline.
+    static var overhead: Int { suffixLength }
+
+    /// Whether ``events(in:)`` returns these bytes after ``write(_:checksum:to:)``.
+    static func canStore(_ line: ArraySlice<UInt8>) -> Bool {
+        line.count > 2 && line.first == openBrace && line.last == closeBrace && line.index(of: newline) == nil
+    }
+
+    /// Fills `target`, which is longer than the line by ``overhead``.
+    static func write(_ line: ArraySlice<UInt8>, checksum: UInt32, to target: UnsafeMutableRawBufferPointer) {
+        line.withUnsafeBytes { target.copyMemory(from: $0) }
+        // The comma replaces the brace, which is written again after the checksum.
+        let suffix = UnsafeMutableRawBufferPointer(rebasing: target[(line.count - 1)...])
+        suffix.copyMemory(from: UnsafeRawBufferPointer(suffixStart))
+        suffix.storeBytes(
+            of: hexadecimalDigits(checksum).bigEndian, toByteOffset: suffixStart.count, as: UInt64.self)
+        let end = UnsafeMutableRawBufferPointer(rebasing: suffix[(suffixStart.count + 8)...])
+        end.copyMemory(from: UnsafeRawBufferPointer(suffixEnd))
+        end[suffixEnd.count] = newline
+    }
+
+    /// Combines the checksum of a stored line without its newline with `change`.
+    fileprivate static func changeChecksum(of line: UnsafeMutableRawBufferPointer, by change: UInt32) {
+        let digits = line.count - suffixEnd.count - 8
+        guard let checksum = checksum(in: UnsafeRawBufferPointer(line), at: digits) else { return }
+        line.storeBytes(
+            of: hexadecimalDigits(checksum ^ change).bigEndian, toByteOffset: digits, as: UInt64.self)
+    }
+
+    private static func checksum(in line: UnsafeRawBufferPointer, at offset: Int) -> UInt32? {
+        var value: UInt32 = 0
+        for byte in line[offset..<offset + 8] {
+            guard let digit = hexadecimalDigit(byte) else { return nil }
+            value = value << 4 | UInt32(digit)
+        }
+        return value
+    }
+
+    /// Differs from the byte that it replaces in four bits.
+    static let settledMark = UInt8(ascii: "x")
+
+    /// The place of the byte that ``settledMark`` replaces, in the line of the event at this place.
+    static func mark(of event: Range<Int>) -> Int { event.upperBound + 1 }
+
+    /// Whether a stored line without its newline is that of an event that needs no further attempt.
+    static func isSettled(_ line: UnsafeRawBufferPointer) -> Bool {
+        let comma = line.count - suffixLength
+        guard comma > 1, let expected = settledStart.baseAddress, let bytes = line.baseAddress else { return false }
+        return memcmp(bytes + comma, expected, settledStart.count) == 0
+    }
+
+    /// The lines of a file.
+    struct Lines {
+        /// The places of the events.
+        var ranges: [Range<Int>] = []
+        /// The number of damaged lines, including a torn one at the end.
+        var damaged = 0
+        /// The number of lines whose events need no further attempt: delivered ones, and in a reused file the lines of earlier
+        /// segments.
+        var settled = 0
+    }
+
+    private enum Finding {
+        case event(length: Int)
+        case settled, damaged
+    }
+
+    /// Finds the events in the lines of a file, and puts their braces back in place of the checksums.
+    static func events(in file: inout [UInt8], seed: UInt32) -> Lines {
+        // One access to the array, which otherwise checks its uniqueness and its bounds for each piece of a line.
+        file.withUnsafeMutableBytes { file in
+            var (lines, start) = (Lines(), 0)
+            while start < file.count {
+                let rest = UnsafeMutableRawBufferPointer(rebasing: file[start...])
+                guard let count = UnsafeRawBufferPointer(rest).index(of: newline) else {
+                    lines.damaged += 1
+                    break
+                }
+                let line = UnsafeMutableRawBufferPointer(rebasing: rest[..<count])
+                if count > 0 {
+                    switch find(in: line, seed: seed) {
+                    case .event(let length): lines.ranges.append(start..<start + length)
+                    case .settled: lines.settled += 1
+                    case .damaged: lines.damaged += 1
+                    }
+                }
+                start += count + 1
+            }
+            return lines
+        }
+    }
+
+    /// Looks at a stored line without its newline.
+    private static func find(in line: UnsafeMutableRawBufferPointer, seed: UInt32) -> Finding {
+        let comma = line.count - suffixLength
+        // Longer than two braces, as ``canStore(_:)`` demands.
+        guard comma > 1 else { return .damaged }
+        let digits = comma + suffixStart.count
+        guard line[0] == openBrace, has(suffixStart, line, at: comma), has(suffixEnd, line, at: digits + 8) else {
+            return isSettled(UnsafeRawBufferPointer(line)) ? .settled : .damaged
+        }
+        line[comma] = closeBrace
+        let checksum = Checksum.of(UnsafeRawBufferPointer(rebasing: line[...comma]))
+        // The digits are compared as text. Only lower case is written, so upper case is damage.
+        if line.loadUnaligned(fromByteOffset: digits, as: UInt64.self).bigEndian == hexadecimalDigits(checksum ^ seed) {
+            return .event(length: comma + 1)
+        }
+        // Undamaged, and of an earlier segment: a loss of power can bring it back. Its event was delivered.
+        let stored = Self.checksum(in: UnsafeRawBufferPointer(line), at: digits)
+        return stored.map { ($0 ^ checksum) < seed } ?? false ? .settled : .damaged
+    }
+
+    private static func has(
+        _ text: UnsafeBufferPointer<UInt8>, _ line: UnsafeMutableRawBufferPointer, at offset: Int
+    ) -> Bool {
+        guard let expected = text.baseAddress, let bytes = line.baseAddress else { return false }
+        return memcmp(bytes + offset, expected, text.count) == 0
+    }
+
+    private static func bytes(of text: StaticString) -> UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+    }
+}

@@ -1,0 +1,115 @@
+internal import Sluice
+
+/// Reads segments and counts damaged lines.
+struct SegmentReader {
+    enum Failure: Error {
+        case file(FileError)
+        /// The lines are undamaged, but can't be decrypted.
+        case encrypted(any Error)
+        /// Not a regular file, or not this user's.
+        case foreign
+    }
+
+    struct Contents {
+        var lines: [EventLine] = []
+        /// The places of the undamaged lines in the file, without the checksum.
+        var ranges: [Range<Int>] = []
+        /// The number of damaged lines, including a torn one at the end.
+        var damaged = 0
+        /// The number of lines whose events need no further attempt.
+        var settled = 0
+
+        /// The indices of the events of dead letters.
+        func events(of letters: Set<DeadLetter.ID>, in segment: SegmentName) -> Set<Int> {
+            Set(
+                lines.indices.filter {
+                    letters.contains(DeadLetter.ID(lines[$0].bytes, at: ranges[$0].lowerBound, in: segment))
+                })
+        }
+
+        /// Removes the undamaged lines for whose index this returns false.
+        mutating func keep(where isKept: (Int) -> Bool) {
+            let kept = lines.indices.filter(isKept)
+            guard kept.count < lines.count else { return }
+            (lines, ranges) = (kept.map { lines[$0] }, kept.map { ranges[$0] })
+        }
+    }
+
+    let files: any FileSystem
+    let encryption: LineEncryption?
+
+    /// Reads the first `limit` bytes of a segment, from the file that this process has kept open if there is one.
+    func read(
+        _ path: String, from open: OpenFile? = nil, limit: Int, _ name: SegmentName
+    ) throws(Failure) -> Contents {
+        var file = try bytes(of: path, from: open, limit: limit)
+        var contents = Contents()
+        let found = LineFormat.events(in: &file, seed: name.seed)
+        (contents.ranges, contents.damaged, contents.settled) = (found.ranges, found.damaged, found.settled)
+        contents.lines.reserveCapacity(contents.ranges.count)
+        for range in contents.ranges {
+            do {
+                let event = try LineEncryption.event(in: file[range], encryption)
+                contents.lines.append(EventLine(bytes: event, priority: name.lane.priority))
+            } catch {
+                throw .encrypted(error)
+            }
+        }
+        return contents
+    }
+
+    /// Counts the lines of a file, damaged or not, without the ones whose events need no further attempt.
+    func countLines(_ path: String, limit: Int, _ name: SegmentName) throws(Failure) -> Int {
+        var bytes = try bytes(of: path, limit: limit)
+        let found = LineFormat.events(in: &bytes, seed: name.seed)
+        return found.ranges.count + found.damaged
+    }
+
+    /// Reads the first `limit` bytes of a file.
+    func bytes(of path: String, from open: OpenFile? = nil, limit: Int) throws(Failure) -> [UInt8] {
+        if let bytes = open.flatMap({ read($0, at: path, limit: limit) }) { return bytes }
+        do throws(FileError) {
+            let file = try OpenFile(path, [], in: files)
+            let status = try file.status()
+            if status.kind == .file, status.owner == files.userID {
+                return try file.read(upTo: min(limit, status.size))
+            }
+        } catch {
+            throw .file(error)
+        }
+        throw .foreign
+    }
+
+    /// Returns nil if others have closed the file, or may have put another one in its place.
+    private func read(_ open: OpenFile, at path: String, limit: Int) -> [UInt8]? {
+        do throws(FileError) {
+            guard let size = try open.sizeOfOnlyLink() else { return nil }
+            let bytes = try open.readFromStart(upTo: min(limit, size))
+            return try open.isAt(path) ? bytes : nil
+        } catch {
+            return nil
+        }
+    }
+}
+
+extension SegmentReader {
+    struct Letters {
+        /// Each letter with the place of its line in the file, including the newline.
+        var letters: [(place: Range<Int>, letter: DeadLetter)] = []
+        var damaged = 0
+    }
+
+    /// Reads the first `limit` bytes of a segment of dead letters.
+    func readLetters(_ path: String, limit: Int, _ name: SegmentName) throws(Failure) -> Letters {
+        let contents = try read(path, limit: limit, name)
+        var result = Letters(damaged: contents.damaged)
+        for (line, range) in zip(contents.lines, contents.ranges) {
+            if let letter = DeadLetterLine.decoded(line.bytes) {
+                result.letters.append((range.lowerBound..<range.upperBound + LineFormat.overhead, letter))
+            } else {
+                result.damaged += 1
+            }
+        }
+        return result
+    }
+}

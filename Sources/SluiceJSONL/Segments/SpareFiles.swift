@@ -1,0 +1,137 @@
+internal import Sluice
+
+/// The files of delivered segments, which become the files of the next segments. They are kept open, and are blank: they have
+/// newlines only.
+///
+/// Overwriting a file takes half the time of writing a new one, and there is nothing to create and to remove. At most
+/// ``SpareFiles/most`` files of closed segments and of this list together are kept. While events pile up, nothing is delivered,
+/// and new segments get new files.
+struct SpareFiles {
+    struct Spare {
+        let file: OpenFile
+        /// Its name has no meaning for readers. A file that an ended process has left is removed.
+        let path: String
+        let bytes: Int
+        /// Whether it has newlines only. Otherwise it is here because it could not be removed.
+        let isBlank: Bool
+
+        /// Makes a spare file of the file of a delivered segment.
+        ///
+        /// First the name goes, then the contents: no reader finds a segment without its lines. A reader that has the file
+        /// open keeps its lines: the file is then removed.
+        ///
+        /// - Returns: nil if the file was removed.
+        static func make(
+            of file: OpenFile, at segment: String, largest: Int, in files: any FileSystem
+        ) throws(FileError) -> Spare? {
+            let path = segment + SpareFiles.suffix
+            try files.rename(segment, to: path)
+            do throws(FileError) {
+                if let size = try file.sizeOfOnlyLink(), try file.isAt(path), size <= largest,
+                    try file.makeOverwritable()
+                {
+                    try fill(file, size)
+                    return Spare(file: file, path: path, bytes: size, isBlank: true)
+                }
+            } catch {
+                // It is removed.
+            }
+            let spare = Spare(file: file, path: path, bytes: largest, isBlank: false)
+            return spare.remove(in: files) ? nil : spare
+        }
+
+        /// Needs no room on the disk.
+        private static func fill(_ file: OpenFile, _ size: Int) throws(FileError) {
+            var written = 0
+            while written < size {
+                try file.write(SpareFiles.newlines.prefix(size - written), at: written, &written)
+            }
+        }
+
+        /// Returns whether it is gone.
+        fileprivate func remove(in files: any FileSystem) -> Bool {
+            do throws(FileError) {
+                try files.removeFile(path)
+                return true
+            } catch {
+                return error == .noSuchFile
+            }
+        }
+
+        /// Gives the file the name of a segment.
+        func rename(to path: String, in files: any FileSystem) throws(FileError) {
+            try files.rename(self.path, to: path)
+            // Others can have closed the descriptor, or changed the file.
+            guard try file.sizeOfOnlyLink() == bytes, try file.isAt(path) else { throw .badDescriptor }
+        }
+    }
+
+    static let suffix = ".spare"
+    static let most = 4
+    /// How long a file is kept that isn't used.
+    static let longestWait = Duration.seconds(180)
+    private static let newlines = [UInt8](repeating: LineFormat.newline, count: 65_536)[...]
+
+    /// Whether files are reused.
+    var isOn = false
+    private var spares: [Spare] = []
+    /// The number of closed segments whose files are kept open.
+    private var kept = 0
+    private(set) var bytes = 0
+    /// When the last one was added or taken.
+    private var lastUse = Duration.zero
+    private var isScheduled = false
+
+    /// Keeps the file of a closed segment open, if there is room. Call ``release()`` when it is not needed any more.
+    mutating func keep(_ file: OpenFile) -> OpenFile? {
+        guard isOn, kept + spares.count < SpareFiles.most else { return nil }
+        kept += 1
+        return file
+    }
+
+    mutating func release() { kept -= 1 }
+
+    mutating func add(_ spare: Spare, at now: Duration) {
+        spares.append(spare)
+        bytes += spare.bytes
+        lastUse = now
+    }
+
+    mutating func take(at now: Duration) -> Spare? {
+        guard let index = spares.lastIndex(where: \.isBlank) else { return nil }
+        lastUse = now
+        bytes -= spares[index].bytes
+        return spares.remove(at: index)
+    }
+
+    /// Removes all spare files. A file that can't be removed stays, until the next call or until a process takes the directory.
+    mutating func removeAll(in files: any FileSystem) {
+        spares.removeAll { $0.remove(in: files) }
+        bytes = spares.reduce(0) { $0 + $1.bytes }
+    }
+
+    /// The files with lines of delivered events that could not be removed.
+    var left: [String] { spares.filter { !$0.isBlank }.map(\.path) }
+
+    /// Removes the files, and keeps no more.
+    mutating func end(in files: any FileSystem) {
+        isOn = false
+        removeAll(in: files)
+    }
+
+    /// - Returns: when to call ``removeUnused(at:in:)``; nil if that is arranged, or nothing is kept.
+    mutating func schedule() -> Duration? {
+        guard !isScheduled, !spares.isEmpty else { return nil }
+        isScheduled = true
+        return lastUse + SpareFiles.longestWait
+    }
+
+    /// Removes the files if none of them was needed for a while.
+    mutating func removeUnused(at now: Duration, in files: any FileSystem) {
+        isScheduled = false
+        guard now - lastUse >= SpareFiles.longestWait else { return }
+        removeAll(in: files)
+        // A file that can't be removed is tried again after the same time.
+        lastUse = now
+    }
+}

@@ -1,0 +1,27 @@
+internal import Sluice
+
+/// The files of segments that are kept open. See ``SpareFiles``.
+extension StoredFiles {
+    /// Returns the file that a segment has kept open. It needs ``SpareFiles/release()``.
+    func takeFile(of segment: Segment) -> OpenFile? {
+        defer { segment.file = nil }
+        return segment.file
+    }
+
+    /// Ends the reuse of files until the store is opened again: a drive that has failed can keep older bytes than it says.
+    mutating func stopReusing() { directories.spares.end(in: files) }
+
+    /// Closes the file that a segment has kept open: it is not reused.
+    mutating func releaseFile(of segment: Segment) {
+        if takeFile(of: segment) != nil { directories.spares.release() }
+    }
+
+    /// Keeps a file for the next segment, unless that has ended.
+    mutating func keep(_ spare: SpareFiles.Spare) {
+        if directories.spares.isOn {
+            directories.spares.add(spare, at: directories.continuousTime)
+        } else {
+            files.discardFile(spare.path)
+        }
+    }
+}

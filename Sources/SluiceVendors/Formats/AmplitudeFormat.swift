@@ -1,0 +1,238 @@
+import SluiceHTTP
+
+/// `/2/httpapi` of Amplitude, or `/batch` if the URL ends with it. The event's id is the `insert_id`.
+struct AmplitudeFormat: WireFormat {
+    let apiKey: String
+    let locatesUsers: Bool
+
+    /// Fewer than 2,000 records, even if each event is two.
+    var maximumBatchSize: BatchSize { BatchSize(events: 999, bytes: 800_000) }
+    var maximumBodyBytes: Int { 1_000_000 }
+    var acceptsGzip: Bool { true }
+
+    func validate() throws(SluiceError) { try ArgumentCheck.key("apiKey", apiKey) }
+
+    func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
+        if !request.hasPath(endingWith: "batch") {
+            request.appendPath("2", "httpapi", replacing: ["httpapi", "identify", "groupidentify"])
+        }
+        let sendTime = request.sendTime.description
+        try request.setJSON(for: batch) { json in
+            try json.object {
+                $0["api_key"] = apiKey
+                // Amplitude would refuse ids with fewer than 5 characters otherwise.
+                $0.object("options") { $0["min_id_length"] = 1 }
+                $0["client_upload_time"] = sendTime
+                let records = try batch.events.flatMap { Self.records(of: try $0.record()) }
+                $0.array("events", records) { json, record in json.object { write(record, to: &$0) } }
+            }
+        }
+    }
+
+    /// Amplitude accepts all events of a request or none of them, but lists the invalid and the throttled ones. The
+    /// others are sent a second time without them.
+    func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
+        let count = batch.events.count
+        let rest = Verdict.retry(after: .zero)
+        switch response.status {
+        case 200...299:
+            let object = response.jsonObject
+            // Fewer than were sent contradict the code.
+            let isComplete = object?["events_ingested"]?.asInt.map { $0 >= recordedEvents(of: batch).count } ?? true
+            return .all(object?["code"] == 200 && isComplete ? .accepted : .retry(after: nil))
+        case 400:
+            if isKeyInvalid(response) { return .all(.hold(reason: "Amplitude refuses the API key")) }
+            let keys = [
+                "events_with_invalid_fields", "events_with_missing_fields", "events_with_invalid_id_lengths",
+                "silenced_events",
+            ]
+            guard let refused = indices(keys, in: response, of: batch) else { break }
+            return .each(
+                (0..<count).map { refused.contains($0) ? .rejected(reason: "Amplitude refused the event") : rest })
+        case 429:
+            switch throttling(of: batch, by: response) {
+            case let all where all.allSatisfy({ $0 == .none }): break
+            case let all:
+                // The events of a batch are set aside together, for the short time if it applies to any of them.
+                let isShort = all.contains(.forSeconds)
+                return .each(all.map { $0 == .none ? rest : later(isShort ? .forSeconds : .forHours, response) })
+            }
+        default: break
+        }
+        return .all(response.verdict)
+    }
+
+    /// - Returns: The indices of events whose records are listed, or nil if the lists are empty or contain anything other
+    ///   than indices of records.
+    private func indices(_ keys: [String], in response: HTTPResponse, of batch: Batch) -> Set<Int>? {
+        let events = recordedEvents(of: batch)
+        let lists = keys.compactMap { response.jsonObject?[$0] }
+        let indices = PropertyValue.array(PropertyArray(lists)).eventIndices(below: events.count)
+        return indices?.isEmpty == false ? indices.map { Set($0.map { events[$0] }) } : nil
+    }
+
+    /// Returns the index of the event of each record.
+    private func recordedEvents(of batch: Batch) -> [Int] {
+        batch.events.indices.flatMap { index in
+            do {
+                // Only such an event is several records.
+                guard try batch.events[index].field("event") == "$GroupIdentify" else { return [index] }
+                return Array(repeating: index, count: Self.records(of: try batch.events[index].record()).count)
+            } catch {
+                return [index]  // Such a line was not sent.
+            }
+        }
+    }
+
+    private enum Throttling {
+        case none, forSeconds, forHours
+    }
+
+    /// Returns the throttling of each event, by its index, its user or its device.
+    private func throttling(of batch: Batch, by response: HTTPResponse) -> [Throttling] {
+        let indices = indices(["throttled_events"], in: response, of: batch) ?? []
+        let members = response.jsonObject ?? [:]
+        func names(_ key: String) -> Set<String> { Set(members[key]?.object?.map(\.name) ?? []) }
+        let (users, devices) = (names("throttled_users"), names("throttled_devices"))
+        let (dailyUsers, dailyDevices) = (names("exceeded_daily_quota_users"), names("exceeded_daily_quota_devices"))
+        return batch.events.enumerated().map { index, line in
+            let (user, device): (String?, String?)
+            do {
+                let event = try line.record()
+                (user, device) = (event.userID, event.deviceID)
+            } catch {
+                (user, device) = (nil, nil)  // Such a line was not sent.
+            }
+            func isAmong(_ users: Set<String>, _ devices: Set<String>) -> Bool {
+                user.map(users.contains) == true || device.map(devices.contains) == true
+            }
+            if isAmong(dailyUsers, dailyDevices) { return .forHours }
+            return indices.contains(index) || isAmong(users, devices) ? .forSeconds : .none
+        }
+    }
+
+    /// Amplitude measures the rate over 30 s, and updates the daily quota once an hour.
+    private func later(_ throttling: Throttling, _ response: HTTPResponse) -> Verdict {
+        if throttling == .forHours {
+            return .retry(after: .seconds(3_600), reason: "the daily quota of a user or device at Amplitude is used up")
+        }
+        return .retry(
+            after: response.retryAfter ?? .seconds(30), reason: "Amplitude throttles the event's user or device")
+    }
+
+    private func isKeyInvalid(_ response: HTTPResponse) -> Bool {
+        let object = response.jsonObject ?? [:]
+        let isInvalid = object["error"]?.string?.hasPrefix("Invalid API key") == true
+        return isInvalid || object["missing_field"]?.string == "api_key"
+    }
+
+    // MARK: Records
+
+    private struct Record {
+        var event: Event
+        var type: String
+        var id: String
+        var groups: Properties?
+        /// The member that a record about a person or a group has instead of `event_properties`, and its operation.
+        var change: (member: String, operation: Properties)?
+        var revenue: Revenue?
+    }
+
+    private static func records(of event: Event) -> [Record] {
+        let verb = Verb(event)
+        var named = event
+        VendorNames.amplitude.apply(to: &named)
+        var record = Record(event: named, type: named.name, id: event.id.description)
+        switch verb {
+        case .group(let type, let id, let set):
+            let groups: Properties = [type: .string(id)]
+            record.groups = groups
+            // Amplitude's SDKs send this when a person joins a group.
+            var joining = record
+            joining.type = "$identify"
+            joining.id += "-join"
+            joining.change = ("user_properties", ["$set": .object(groups)])
+            if set.isEmpty { return [joining] }
+            record.type = "$groupidentify"
+            record.change = ("group_properties", ["$set": .object(set)])
+            return [record, joining]
+        case .screen:
+            record.type = "[Amplitude] Screen Viewed"
+            record.event.properties.addDefaults(["[Amplitude] Screen Name": event.properties["$screen_name"] ?? .null])
+            record.event.properties["$screen_name"] = nil
+        case .revenue(let revenue):
+            record.type = "revenue_amount"
+            record.event.properties = revenue.properties
+            record.revenue = revenue
+        default:
+            if let operation = operation(of: verb, event) {
+                record.type = "$identify"
+                record.change = ("user_properties", operation)
+            }
+        }
+        return [record]
+    }
+
+    private func write(_ record: Record, to json: inout JSONWriter) {
+        let event = record.event
+        let properties = event.properties
+        json["event_type"] = record.type
+        json["user_id"] = event.userID
+        json["device_id"] = event.deviceID
+        json["time"] = .int(event.time.milliseconds)
+        json["insert_id"] = record.id
+        json["session_id"] = event.sessionStart.map { .int($0.milliseconds) }
+        for (name, property) in Self.topLevel { json[name] = properties[property] }
+        json["os_name"] = properties["$os_name"] ?? properties["$os"]
+        json["language"] = properties["$locale"]?.string.map { String($0.map { $0 == "_" ? "-" : $0 }) }
+        if locatesUsers {
+            json["ip"] = "$remote"
+        } else {
+            json["country"] = properties["$country"]
+        }
+        json["library"] = "\(LibraryVersion.name)/\(LibraryVersion.current)"
+        if let revenue = record.revenue { write(revenue, to: &json) }
+        if let change = record.change {
+            if let groups = record.groups { json.object("groups", groups) }
+            json.object(change.member, change.operation)
+        } else {
+            if !event.groups.isEmpty { json.object("groups", event.groups) }
+            json.object("event_properties", event.properties, without: Self.ownProperties)
+        }
+    }
+
+    private func write(_ revenue: Revenue, to json: inout JSONWriter) {
+        json["revenue"] = .double(revenue.amount)
+        json["price"] = revenue.price.map { .double($0) }
+        json["quantity"] = .int(Int64(revenue.quantity))
+        json["productId"] = revenue.productID
+        json["currency"] = revenue.currencyCode
+    }
+
+    private static let topLevel: KeyValuePairs = [
+        "platform": "$os", "os_version": "$os_version", "app_version": "$app_version",
+        "device_manufacturer": "$manufacturer", "device_model": "$model", "carrier": "$carrier",
+    ]
+
+    /// The properties that are sent beside the event's own ones.
+    private static let ownProperties = NameSet(topLevel.map(\.value) + ["$groups"])
+
+    /// Returns the change of the profile, by the names of Amplitude's operations. Nil for an ordinary event, and for a
+    /// change of nothing, which Amplitude's SDKs don't send.
+    private static func operation(of verb: Verb, _ event: Event) -> Properties? {
+        func operation(_ name: String, _ properties: Properties) -> Properties? {
+            properties.isEmpty ? nil : [name: .object(properties)]
+        }
+        return switch verb {
+        // Amplitude has a separate API for aliases.
+        case .track, .alias, .group, .screen, .revenue: nil
+        case .signUp, .switchUser: operation("$set", event.traits)
+        case .set(let properties): operation("$set", properties)
+        case .setOnce(let properties): operation("$setOnce", properties)
+        case .increment(let properties): operation("$add", properties)
+        case .append(let properties): operation("$append", properties)
+        case .unset(let names): operation("$unset", Properties(names.map { ($0, "-") }))
+        case .delete: ["$clearAll": "-"]
+        }
+    }
+}

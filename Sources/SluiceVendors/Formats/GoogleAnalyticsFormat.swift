@@ -1,0 +1,170 @@
+import SluiceHTTP
+
+/// `/mp/collect` of Google Analytics 4, the Measurement Protocol for web streams. A request has the events of one person.
+///
+/// Google confirms every request, and drops silently the parts that break its rules. So names and values are made to fit.
+///
+/// Sources: "Measurement Protocol" of developers.google.com/analytics, and "Event collection limits" of its help.
+struct GoogleAnalyticsFormat: WireFormat {
+    let measurementID: String
+    let apiSecret: String
+
+    var maximumBatchSize: BatchSize { BatchSize(events: 25, bytes: 100_000) }
+    var maximumBodyBytes: Int { 130_000 }
+
+    func validate() throws(SluiceError) {
+        try ArgumentCheck.key("measurementID", measurementID)
+        try ArgumentCheck.key("apiSecret", apiSecret)
+    }
+
+    func endpoints(for line: EventLine) throws -> [String] {
+        let event = try line.record()
+        return [Self.client(of: event) + "\0" + (event.userID ?? "")]
+    }
+
+    func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
+        request.appendPath("mp", "collect", replacing: ["g/collect"])
+        request.appendQuery("measurement_id", measurementID)
+        request.appendQuery("api_secret", apiSecret)
+        let events = try batch.events.map { try $0.record() }
+        var person: Properties = [:]
+        for event in events { person.merge(Self.traits(of: event)) }
+        request.setJSON(for: batch) { json in
+            json.object {
+                $0["client_id"] = events.first.map { Self.client(of: $0) }
+                $0["user_id"] = events.first?.userID
+                if !person.isEmpty {
+                    let properties = GoogleNames.fit(person, [:], as: .userProperty, value: 36)
+                    $0.object("user_properties", Properties(properties.map { ($0.name, ["value": $0.value]) }))
+                }
+                $0.array("events", events) { json, event in json.object { Self.write(event, to: &$0) } }
+            }
+        }
+    }
+
+    /// Google's response is empty. That of its validation server isn't, and accepts nothing.
+    func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
+        let isEmpty = response.body.isEmpty && response.isComplete
+        return .all(response.status / 100 == 2 && !isEmpty ? .unrecognized("Google Analytics") : response.verdict)
+    }
+
+    private static func client(of event: Event) -> String { event.deviceID ?? event.anyDistinctID }
+
+    private static func traits(of event: Event) -> Properties {
+        switch Verb(event) {
+        case .signUp, .switchUser: event.traits
+        case .set(let properties): properties
+        default: [:]
+        }
+    }
+
+    private static func write(_ event: Event, to json: inout JSONWriter) {
+        var parameters: Properties = ["event_id": .string(event.id.description), "engagement_time_msec": 1]
+        parameters["session_id"] = event.sessionStart.map { .string(String($0.milliseconds / 1_000)) }
+        var name = event.name
+        var rest = event.properties
+        switch Verb(event) {
+        case .signUp, .switchUser: name = "login"
+        case .group(_, let id, _):
+            name = "join_group"
+            parameters["group_id"] = .string(id)
+            rest["$group_key"] = nil
+        case .screen(let screen):
+            name = "screen_view"
+            parameters["screen_name"] = .string(screen)
+            rest["$screen_name"] = nil
+        case .revenue(let revenue):
+            name = revenue.amount < 0 ? "refund" : "purchase"
+            parameters["transaction_id"] = .string(event.id.description)
+            parameters["value"] = .double(abs(revenue.amount))
+            parameters["currency"] = revenue.currencyCode.map { .string($0) }
+            parameters["items"] = revenue.productID.map { id in
+                [
+                    [
+                        "item_id": .string(id), "price": .double(abs(revenue.price ?? 0)),
+                        "quantity": .int(Int64(revenue.quantity)),
+                    ]
+                ]
+            }
+            rest = revenue.properties
+        default: break
+        }
+        json["name"] = GoogleNames.fit(name, as: .event)
+        json["timestamp_micros"] = .int(event.time.milliseconds * 1_000)
+        json.object("params", GoogleNames.fit(rest, parameters, as: .parameter, value: 100))
+    }
+}
+
+/// Google's rules for names: letters and digits of all scripts and `_`, a letter first, and none of its own.
+private enum GoogleNames {
+    enum Kind {
+        case event, parameter, userProperty
+
+        var length: Int { self == .userProperty ? 24 : 40 }
+
+        fileprivate var reserved: Set<String> {
+            switch self {
+            case .event: reservedEvents
+            case .parameter: []
+            case .userProperty: reservedProperties
+            }
+        }
+    }
+
+    private static let reservedEvents: Set = [
+        "ad_activeview", "ad_click", "ad_exposure", "ad_query", "ad_reward", "adunit_exposure", "app_background",
+        "app_clear_data", "app_exception", "app_remove", "app_store_refund", "app_store_subscription_cancel",
+        "app_store_subscription_convert", "app_store_subscription_renew", "app_update", "app_upgrade",
+        "dynamic_link_app_open", "dynamic_link_app_update", "dynamic_link_first_open", "error", "firebase_campaign",
+        "first_open", "first_visit", "in_app_purchase", "notification_dismiss", "notification_foreground",
+        "notification_open", "notification_receive", "notification_send", "os_update", "session_start",
+        "user_engagement",
+    ]
+
+    private static let reservedProperties: Set = [
+        "first_open_after_install", "first_open_time", "first_visit_time", "last_deep_link_referrer", "user_id",
+    ]
+
+    private static let reservedPrefixes = ["firebase_", "ga_", "google_", "gtag_"]
+
+    /// Returns the name that a name of ours has at Google. Two names never become one.
+    static func fit(_ name: String, as kind: Kind) -> String {
+        name.withoutDollar { name in
+            !(name.first.map(isLetter) ?? false) || kind.reserved.contains(String(name))
+                || reservedPrefixes.contains { name.starts(with: $0.unicodeScalars) }
+        }
+        .fitted(to: kind.length) { $0 == "_" || isLetter($0) || belongsToLetters($0) }
+    }
+
+    private static func isLetter(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter: true
+        default: false
+        }
+    }
+
+    /// Digits, and accents and vowel signs.
+    private static func belongsToLetters(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .decimalNumber, .nonspacingMark, .spacingMark: true
+        default: false
+        }
+    }
+
+    /// Returns `own`, and as many of the properties as fit. Lists, objects and nulls are left out. A property of the host
+    /// replaces the one in `own` with its name.
+    static func fit(_ properties: Properties, _ own: Properties, as kind: Kind, value limit: Int) -> Properties {
+        var result = own
+        for property in properties where property.value.isScalar {
+            let name = fit(property.name, as: kind)
+            guard result.count < 25 || result[name] != nil else { continue }
+            switch property.value {
+            case .int, .double: result[name] = property.value
+            default:
+                result[name] = .string(
+                    String(String.UnicodeScalarView(property.value.text.unicodeScalars.prefix(limit))))
+            }
+        }
+        return result
+    }
+}

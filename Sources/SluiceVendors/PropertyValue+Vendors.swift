@@ -1,0 +1,29 @@
+import Sluice
+
+extension PropertyValue {
+    /// Whether the value is neither a list, nor an object, nor null.
+    var isScalar: Bool {
+        switch self {
+        case .array, .object, .null: false
+        default: true
+        }
+    }
+
+    /// The indices of events in this value, which may nest them in arrays and objects. Nil if it contains anything
+    /// other than indices below `count`, because such a list can't be trusted.
+    func eventIndices(below count: Int) -> Set<Int>? {
+        let values: [PropertyValue]
+        switch self {
+        case .int(let index): return (0..<Int64(count)).contains(index) ? [Int(index)] : nil
+        case .array(let array): values = Array(array)
+        case .object(let object): values = object.map(\.value)
+        default: return nil
+        }
+        var result: Set<Int> = []
+        for value in values {
+            guard let indices = value.eventIndices(below: count) else { return nil }
+            result.formUnion(indices)
+        }
+        return result
+    }
+}

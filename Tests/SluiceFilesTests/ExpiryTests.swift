@@ -1,0 +1,64 @@
+import Sluice
+import SluiceTesting
+import TestSupport
+import Testing
+
+@testable import SluiceFiles
+
+@Suite("Files that expire")
+struct ExpiryTests {
+    let lake: LakeTest
+
+    init() throws {
+        // The clock shows 2026-01-01T00:00:00Z.
+        lake = try LakeTest()
+    }
+
+    private var dates: [String] { lake.visible.map { String($0.dropFirst(5).prefix(10)) } }
+
+    private func send(_ transport: FileTransport, _ number: Int, daysBefore days: Int64) async throws -> Verdict {
+        try await transport.send(Batch(id: 1, events: [try line(number, at: noon - days * day)])).list(1)[0]
+    }
+
+    @Test("files are removed when their date ended longer ago than the age, with their folders, and counted")
+    func filesExpire() async throws {
+        let writer = try lake.transport(.hour)
+        for days in 0..<5 { #expect(try await send(writer, Int(days), daysBefore: Int64(days)).isAccepted) }
+        try lake.directory.write([1], to: "lake/date=2025-12-28/notes.txt")
+        try lake.directory.write([1], to: "lake/date=2025-12-28x/a.ndjson")
+        // 2025-12-30 has ended a day before, 2025-12-29 two days.
+        let transport = try lake.transport(.hour, maximumAge: .seconds(2 * 86_400))
+        #expect(try await send(transport, 10, daysBefore: 0).isAccepted)
+        #expect(dates == ["2025-12-28", "2025-12-30", "2025-12-31", "2026-01-01", "2026-01-01"])
+        #expect(lake.paths.first == "date=2025-12-28/notes.txt")
+        #expect(lake.notes.withLock(\.self).map { $0.hasPrefix("2 files with 2 events") } == [true])
+        lake.time.advance(by: .seconds(86_400))
+        #expect(try await send(transport, 11, daysBefore: -1).isAccepted)
+        #expect(Set(dates) == ["2025-12-28", "2025-12-31", "2026-01-01", "2026-01-02"])
+    }
+
+    @Test("without an age, nothing is removed")
+    func nothingExpiresByDefault() async throws {
+        let transport = try lake.transport()
+        for days in [3_000, 0] { #expect(try await send(transport, days, daysBefore: Int64(days)).isAccepted) }
+        #expect(lake.visible.count == 2)
+    }
+
+    @Test("an event that is too old becomes a dead letter: its file would be removed")
+    func oldEventIsUnsendable() async throws {
+        let transport = try lake.transport(maximumAge: .seconds(2 * 86_400))
+        #expect(try await send(transport, 1, daysBefore: 2).isAccepted)
+        #expect(try await send(transport, 2, daysBefore: 3).kind == .unsendable)
+        #expect(lake.visible.count == 1)
+    }
+
+    @Test("a clock that is years ahead removes nothing")
+    func wrongClockRemovesNothing() async throws {
+        _ = try await send(lake.transport(), 1, daysBefore: 0)
+        lake.time.advance(by: .seconds(400 * 86_400))
+        let transport = try lake.transport(maximumAge: .seconds(2 * 86_400))
+        #expect(try await send(transport, 2, daysBefore: -400).isAccepted)
+        #expect(lake.visible.count == 2)
+        #expect(lake.notes.withLock(\.self).first?.contains("set the clock") == true)
+    }
+}

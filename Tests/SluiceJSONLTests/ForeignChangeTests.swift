@@ -1,0 +1,250 @@
+import Sluice
+import SluiceTesting
+import TestSupport
+import Testing
+
+@testable import SluiceJSONL
+
+/// Changes to a segment by other programs while the store writes to it: an editor, `logrotate`, a shell.
+struct ForeignChangeTests {
+    private let directory: TemporaryDirectory
+    private let time = VirtualTime()
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    private func opened(_ durability: JSONLStore.Durability = .process) throws -> TestedStore {
+        try .opened(JSONLStore(at: directory.path, durability: durability), in: time.environment)
+    }
+
+    // MARK: Appended bytes
+
+    private static let foreignTexts: [String] = [
+        "\n", "x\n", "{}\n", "{\"a\":1}\n", "two\nlines\n", "\n\n\n", "{\"event\":\"E\",\"crc\":\"00000000\"}\n",
+        String(repeating: "long ", count: 20_000) + "\n", "\u{E9}\u{1F600}\r\n", "\u{0}\u{0}\n",
+        "{\"id\":\"1\",\"event\":\"Half of\n", "# a comment\n", String(repeating: "\n", count: 1_000),
+    ]
+
+    @Test("lines that others append to an open segment cost no event", arguments: foreignTexts)
+    func foreignLinesCostNothing(text: String) throws {
+        for isClosed in [false, true] {
+            let store = try opened()
+            try store.append(EventLine(0))
+            let segment = try directory.segments()[0]
+            try append(text, to: segment)
+            for number in 1..<10 { try store.append(EventLine(number)) }
+            try append(text, to: segment)
+            if isClosed {
+                store.store.close()
+                let next = try opened()
+                #expect(try next.drain() == texts(0..<10))
+                next.expectConservation()
+                next.store.close()
+            } else {
+                #expect(try store.drain() == texts(0..<10))
+                #expect(store.dropped.isEmpty)
+                store.expectConservation()
+                store.store.close()
+            }
+        }
+    }
+
+    @Test("text without a newline costs the event behind it, which is counted", arguments: ["x", "{\"a\":1", "\u{0}"])
+    func foreignTextIsCounted(text: String) throws {
+        let store = try opened()
+        try store.append(EventLine(0))
+        try append(text, to: try directory.segments()[0])
+        for number in 1..<10 { try store.append(EventLine(number)) }
+        #expect(try store.drain() == texts([0] + Array(2..<10)))
+        #expect(store.dropped == [.corrupt: 1])
+        store.expectConservation()
+    }
+
+    @Test("lines that others append to an open segment of dead letters cost no dead letter", arguments: foreignTexts)
+    func foreignLinesCostNoLetter(text: String) throws {
+        let store = try opened()
+        for number in 0..<3 {
+            try store.append(EventLine(number))
+            let batch = try #require(try store.nextBatch())
+            try store.settle(batch, rejected: [DeadLetter(line: batch.events[0], reason: "no", date: .sample)])
+            try append(text, to: try #require(try directory.letterFiles().first))
+        }
+        #expect(try store.store.deadLetters().map(\.line.text) == texts(0..<3))
+        #expect(store.deadLettersDropped.isEmpty)
+    }
+
+    @Test("a file to which others have appended more than a store can write is read as far as that")
+    func giantFileIsReadInPart() throws {
+        let store = try opened()
+        for number in 0..<3 { try store.append(EventLine(number)) }
+        let file = try OpenFile("\(directory.path)/\(try directory.segments()[0])", .write, in: SystemFileSystem())
+        try file.truncate(to: 1 << 40)
+        #expect(try store.drain() == texts(0..<3))
+        #expect(store.dropped.isEmpty)
+    }
+
+    @Test("copies that others append are delivered, and counted as found")
+    func copiesAreCounted() throws {
+        let store = try opened()
+        for number in 0..<3 { try store.append(EventLine(number)) }
+        let segment = try directory.segments()[0]
+        try append(String(decoding: try directory.read(segment), as: UTF8.self), to: segment)
+        try store.append(EventLine(3))
+        #expect(try store.drain() == texts(0..<3) + texts(0..<4))
+        #expect(store.recovered == 3 && store.dropped.isEmpty)
+        store.expectConservation()
+    }
+
+    @Test("a file to which others have appended is cut back to its lines before a failed write", arguments: [0, 10])
+    func refusedLineIsRemoved(written: Int) throws {
+        let files = FaultyFileSystem()
+        let store = try TestedStore.opened(JSONLStore(at: directory.path, files: files), in: time.environment)
+        for number in 0..<3 { try store.append(EventLine(number)) }
+        let segment = try directory.segments()[0]
+        try append("a foreign line\n", to: segment)
+        try store.append(EventLine(3))
+        let bytes = try directory.read(segment)
+        files.limitSpace(to: written)
+        #expect(throws: SluiceError.self) { try store.append(EventLine(4)) }
+        #expect(try directory.read(segment) == bytes)
+        files.heal()
+        try store.append(EventLine(5))
+        #expect(try store.drain() == texts([0, 1, 2, 3, 5]))
+        #expect(store.dropped.isEmpty)
+    }
+
+    @Test("a refused line that can't be removed is not delivered by this process, and no event is lost for it")
+    func refusedLineIsNotDelivered() throws {
+        let files = FaultyFileSystem()
+        let store = try TestedStore.opened(
+            JSONLStore(at: directory.path, durability: .full, files: files), in: time.environment)
+        for number in 0..<3 { try store.append(EventLine(number)) }
+        try append("a foreign line\n", to: try directory.segments()[0])
+        try store.append(EventLine(3))
+        files.fail(.synchronize, with: .inputOutput)
+        files.fail(.truncate, with: .inputOutput)
+        #expect(throws: SluiceError.self) { try store.append(EventLine(4)) }
+        files.heal()
+        try store.append(EventLine(5))
+        #expect(try store.drain() == texts([0, 1, 2, 3, 5]))
+        #expect(store.dropped.isEmpty)
+    }
+
+    // MARK: Renamed and replaced files
+
+    /// Something that another program does to an open segment.
+    struct Change: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        /// The events that are delivered, of 5 before the change and 15 behind it.
+        let delivered: Range<Int>
+        let make: @Sendable (TemporaryDirectory, String) throws -> Void
+
+        init(
+            _ description: String, _ delivered: Range<Int> = 0..<20,
+            _ make: @escaping @Sendable (TemporaryDirectory, String) throws -> Void
+        ) {
+            (testDescription, self.delivered, self.make) = (description, delivered, make)
+        }
+    }
+
+    private static func folder(of segment: String) -> String {
+        String(segment[..<(segment.lastIndex(of: "/") ?? segment.startIndex)])
+    }
+
+    private static func rename(_ directory: TemporaryDirectory, _ name: String, _ newName: String) throws {
+        try SystemFileSystem().rename("\(directory.path)/\(name)", to: "\(directory.path)/\(newName)")
+    }
+
+    static let changes: [Change] = [
+        Change("nothing") { _, _ in },
+        Change("the file is renamed") { try rename($0, $1, $1 + ".1") },
+        Change("the file is renamed to another segment's name") {
+            try rename($0, $1, "\(folder(of: $1))/normal-00000000000000ff-1767225600000.jsonl")
+        },
+        Change("the file is moved to another directory") { try rename($0, $1, "elsewhere") },
+        Change("the file is renamed twice") {
+            try rename($0, $1, $1 + ".1")
+            try rename($0, $1 + ".1", $1 + ".2")
+        },
+        Change("the file is renamed, and an empty one is created") {
+            try rename($0, $1, $1 + ".1")
+            try $0.write([], to: $1)
+        },
+        Change("the file is renamed, and one with another text is created") {
+            try rename($0, $1, $1 + ".1")
+            try $0.write(Array("new\n".utf8), to: $1)
+        },
+        Change("the file is renamed, and a left-over has the temporary name") {
+            try rename($0, $1, $1 + ".1")
+            try $0.write(Array("new\n".utf8), to: $1 + ".new")
+        },
+        Change("the file is renamed, and a line is appended to it") { directory, segment in
+            try rename(directory, segment, segment + ".1")
+            try append("foreign\n", to: "\(directory.path)/\(segment).1")
+        },
+        Change("the file gets a second name") { directory, segment in
+            let file = try OpenFile("\(directory.path)/\(segment)", [], in: SystemFileSystem())
+            try SystemFileSystem().link(file.descriptor, at: "\(directory.path)/\(segment).1")
+        },
+        Change("the lock is deleted") { $0.remove(folder(of: $1) + "/lock") },
+        Change("the file is copied and truncated", 5..<20) { directory, segment in
+            try OpenFile("\(directory.path)/\(segment)", .write, in: SystemFileSystem()).truncate(to: 0)
+        },
+        Change("the file is deleted", 0..<0) { directory, segment in directory.remove(segment) },
+        Change("the file is replaced by a copy", 0..<5) {
+            try $0.write(try $0.read($1), to: "copy")
+            try rename($0, "copy", $1)
+        },
+        Change("the process's directory is deleted", 5..<20) { $0.remove(folder(of: $1)) },
+    ]
+
+    @Test(
+        "another program that renames or cuts an open segment costs no later event, and the others are counted",
+        arguments: changes, [Event.Priority.normal, .critical])
+    func changedFile(change: Change, priority: Event.Priority) throws {
+        for isClosed in [false, true] {
+            let directory = try TemporaryDirectory()
+            func opened() throws -> TestedStore {
+                try .opened(JSONLStore(at: directory.path), in: time.environment)
+            }
+            let store = try opened()
+            for number in 0..<5 { try store.append(EventLine(number, priority)) }
+            try change.make(directory, try directory.segments()[0])
+            time.advance(by: .milliseconds(1))
+            for number in 5..<20 { try store.append(EventLine(number, priority)) }
+            if isClosed {
+                store.store.close()
+                #expect(Set(try opened().drain()).isSuperset(of: texts(change.delivered, priority)))
+            } else {
+                #expect(try store.drain() == texts(change.delivered, priority))
+                #expect(store.dropped.values.reduce(0, +) == 20 - change.delivered.count)
+                store.expectConservation()
+            }
+        }
+    }
+
+    @Test("dead letters in a file that another program has renamed are kept")
+    func renamedLettersAreKept() throws {
+        let store = try opened()
+        for number in 0..<3 {
+            try store.append(EventLine(number))
+            let batch = try #require(try store.nextBatch())
+            try store.settle(batch, rejected: [DeadLetter(line: batch.events[0], reason: "no", date: .sample)])
+            if let file = try directory.letterFiles().first, !file.hasSuffix(".1") {
+                try ForeignChangeTests.rename(directory, file, file + ".1")
+            }
+        }
+        #expect(try store.store.deadLetters().map(\.line.text) == texts(0..<3))
+        #expect(store.deadLettersDropped.isEmpty)
+    }
+
+    private func append(_ text: String, to path: String) throws {
+        try ForeignChangeTests.append(text, to: "\(directory.path)/\(path)")
+    }
+
+    private static func append(_ text: String, to path: String) throws {
+        let file = try OpenFile(path, [.write, .append], in: SystemFileSystem())
+        try file.write(Array(text.utf8)[...])
+    }
+}

@@ -1,0 +1,305 @@
+import Sluice
+import SluiceTesting
+import TestSupport
+import Testing
+
+@testable import SluiceJSONL
+
+@Suite("Reused files")
+struct ReusedFileTests {
+    private let directory: TemporaryDirectory
+    private let files = FaultyFileSystem(reusesFiles: true)
+    private let time = VirtualTime()
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    private func opened(
+        _ durability: JSONLStore.Durability = .process, capacity: Int = 10_485_760
+    ) throws -> TestedStore {
+        let store = JSONLStore(at: directory.path, durability: durability, capacity: capacity, files: files)
+        return try .opened(store, in: time.environment)
+    }
+
+    /// Delivers one event. Its file is then a spare one.
+    private func deliver(_ number: Int, padding: Int = 0, _ store: TestedStore) throws {
+        try store.append(EventLine(number, padding: padding))
+        #expect(try store.drain() == texts([number], padding: padding))
+    }
+
+    private func spares() throws -> [String] { try directory.files().filter { $0.hasSuffix(SpareFiles.suffix) } }
+
+    private func inode(_ name: String) throws -> UInt64 {
+        try SystemFileSystem().status(of: "\(directory.path)/\(name)").inode
+    }
+
+    private func stored(_ number: Int, seed: UInt32) throws -> [UInt8] {
+        var buffer = LineBuffer()
+        buffer.append(try StoredLine(EventLine(number).bytes, nil))
+        buffer.setSeed(seed)
+        return Array(buffer.bytes)
+    }
+
+    @Test("the file of a delivered segment becomes that of the next one, which has only its own lines")
+    func fileIsReused() throws {
+        let store = try opened()
+        try deliver(0, padding: 10_000, store)
+        let spare = try #require(try spares().first)
+        #expect(try directory.read(spare).allSatisfy { $0 == LineFormat.newline })
+        let number = try inode(spare)
+        try store.append(EventLine(1, .critical))
+        try store.append(EventLine(2, .critical))
+        let segment = try #require(try directory.segments().first)
+        #expect(try inode(segment) == number)
+        let name = try #require(SegmentName(String(segment.split(separator: "/")[1])))
+        #expect(name.isReused && name.lane == .critical)
+        let lines = try stored(1, .critical, name.seed) + stored(2, .critical, name.seed)
+        #expect(try directory.read(segment).starts(with: lines))
+        #expect(try directory.read(segment).dropFirst(lines.count).allSatisfy { $0 == LineFormat.newline })
+        #expect(store.recovered == 0)
+        #expect(try store.drain() == texts(1...2, .critical))
+        store.expectConservation()
+    }
+
+    private func stored(_ number: Int, _ priority: Event.Priority, _ seed: UInt32) throws -> [UInt8] {
+        var buffer = LineBuffer()
+        buffer.setSeed(seed)
+        buffer.append(try StoredLine(EventLine(number, priority).bytes, nil))
+        return Array(buffer.bytes)
+    }
+
+    @Test(
+        "a later process finds the lines of a reused file, with the newlines behind them or without",
+        arguments: [true, false])
+    func reusedFileIsRecovered(isClosed: Bool) throws {
+        let store = try opened()
+        try deliver(0, padding: 10_000, store)
+        for number in 1...3 { try store.append(EventLine(number)) }
+        let segment = try #require(try directory.segments().first)
+        let bytes = try directory.read(segment)
+        #expect(bytes.count > 10_000)
+        store.store.close()
+        #expect(try directory.read(segment).count < 1_000, "it is as short as its lines")
+        if !isClosed { try directory.write(bytes, to: segment) }
+        let next = try opened()
+        #expect(try next.drain() == texts(1...3))
+        #expect(next.recovered == 3)
+        #expect(next.dropped == [:])
+    }
+
+    @Test("lines of earlier segments, which a loss of power can bring back, are neither delivered nor counted")
+    func oldLinesAreNoEvents() throws {
+        let process = "\(EventID.random { 1 })"
+        let name = SegmentName(.normal, sequence: 5, created: .sample, isReused: true)
+        let lines = try stored(0, seed: 5) + stored(1, seed: 0) + stored(2, seed: 4) + stored(3, seed: 9)
+        try directory.write(lines, to: "\(process)/\(name.text)")
+        let store = try opened()
+        #expect(try store.drain() == texts([0]))
+        #expect(store.recovered == 2)
+        #expect(store.dropped == [.corrupt: 1], "no earlier segment has the checksum of 3")
+    }
+
+    @Test("a file that a reader has open keeps its lines")
+    func openFileIsNotReused() throws {
+        let store = try opened()
+        try store.append(EventLine(0))
+        let segment = try #require(try directory.segments().first)
+        let reader = try OpenFile("\(directory.path)/\(segment)", [], in: SystemFileSystem())
+        let bytes = try directory.read(segment)
+        #expect(try store.drain() == texts([0]))
+        #expect(try directory.files() == [])
+        try store.append(EventLine(1))
+        #expect(try reader.read(upTo: 1_000) == bytes)
+    }
+
+    @Test("a file that others have linked elsewhere keeps its lines")
+    func linkedFileIsNotReused() throws {
+        let store = try opened()
+        try store.append(EventLine(0))
+        let segment = try #require(try directory.segments().first)
+        let bytes = try directory.read(segment)
+        do {
+            let file = try OpenFile("\(directory.path)/\(segment)", [], in: files)
+            try files.link(file.descriptor, at: "\(directory.path)/copy")
+        }
+        #expect(try store.drain() == texts([0]))
+        #expect(try spares() == [])
+        #expect(try directory.read("copy") == bytes)
+    }
+
+    @Test("a growing backlog gets new files, and at most four files are kept open")
+    func backlogHasNewFiles() throws {
+        let store = try opened()
+        _ = try store.nextBatch(events: 20)
+        for number in 0..<400 { try store.append(EventLine(number)) }
+        #expect(try directory.segments().count == 20)
+        #expect(try directory.segments().allSatisfy { !$0.hasSuffix("-r.jsonl") })
+        // The directory, its lock, the open segment, and perhaps a segment that is being read.
+        #expect(files.mostOpenFiles <= 4 + SpareFiles.most)
+        #expect(try store.drain() == texts(0..<400))
+        #expect(try spares().count == SpareFiles.most)
+        #expect(files.mostOpenFiles <= 4 + SpareFiles.most)
+    }
+
+    @Test("spare files are removed at the end")
+    func sparesEnd() throws {
+        let store = try opened()
+        try deliver(0, store)
+        #expect(try spares().count == 1)
+        store.store.close()
+        #expect(try directory.files() == [])
+    }
+
+    @Test("spare files that an ended process has left are removed")
+    func leftSparesAreRemoved() throws {
+        let process = "\(EventID.random { 1 })"
+        let name = SegmentName(.normal, sequence: 5, created: .sample).text + SpareFiles.suffix
+        try directory.write(try stored(0, seed: 0), to: "\(process)/\(name)")
+        let store = try opened()
+        #expect(try store.drain() == [])
+        #expect(store.notes == [])
+        #expect(try directory.files() == [])
+    }
+
+    @Test("spare files are removed after three minutes in which none was used")
+    func unusedSparesAreRemoved() async throws {
+        let store = try opened()
+        try deliver(0, store)
+        await time.waitForSleeper()
+        time.advance(by: .seconds(100))
+        try deliver(1, store)
+        time.advance(by: .seconds(100))
+        await time.waitForSleeper()
+        #expect(try spares().count == 1)
+        time.advance(by: .seconds(100))
+        while try !spares().isEmpty { await Task.yield() }
+        store.expectConservation()
+    }
+
+    @Test("newlines behind the last line count, and go before an event is evicted")
+    func newlinesMakeRoom() throws {
+        let store = try opened(capacity: 100_000)
+        try deliver(0, padding: 12_000, store)
+        try store.append(EventLine(1, .critical))
+        for number in 2..<10 { try store.append(EventLine(number, padding: 12_000)) }
+        #expect(store.dropped == [:])
+        let bytes = try directory.files().reduce(0) { try $0 + directory.read($1).count }
+        #expect(bytes <= 100_000)
+        #expect(try store.drain() == texts([1], .critical) + texts(2..<10, padding: 12_000))
+    }
+
+    @Test("spare files count, and go before an event is refused")
+    func sparesMakeRoom() throws {
+        let store = try opened(capacity: 100_000)
+        for number in 0...1 { try store.append(EventLine(number, padding: 12_000)) }
+        #expect(try store.drain() == texts(0...1, padding: 12_000))
+        #expect(try spares().count == 2)
+        try store.append(EventLine(2, padding: 90_000))
+        #expect(try spares().count == 0)
+        #expect(try store.drain() == texts([2], padding: 90_000))
+    }
+
+    @Test("no byte of a deleted or erased event is in a file, spare files included", arguments: [true, false])
+    func deletionLeavesNoByte(isErasure: Bool) throws {
+        let store = try opened()
+        try deliver(0, store)
+        for number in 1...3 { try store.append(EventLine(number)) }
+        #expect(try !spares().isEmpty || !directory.segments().isEmpty)
+        if isErasure {
+            #expect(try store.erase { _ in true } == ErasureReport(events: 3))
+        } else {
+            #expect(try store.store.deleteUnread() == ErasureReport(events: 3))
+        }
+        #expect(try directory.files() == [])
+    }
+
+    @Test("an erasure synchronizes reused files: a loss of power would bring back their older lines")
+    func erasureSynchronizesReusedFiles() throws {
+        let store = try opened()
+        try deliver(0, store)
+        try store.append(EventLine(1))
+        let before = files.calls(.synchronize) - files.calls(.synchronizeDirectory)
+        #expect(try store.erase { _ in false } == ErasureReport())
+        #expect(files.calls(.synchronize) - files.calls(.synchronizeDirectory) == before + 1)
+    }
+
+    @Test("an erased line of a reused file is gone, and the other lines are delivered")
+    func reusedFileIsErased() throws {
+        let store = try opened()
+        try deliver(0, padding: 1_000, store)
+        for number in 1...3 { try store.append(EventLine(number)) }
+        #expect(try store.erase { $0.text == EventLine(2).text } == ErasureReport(events: 1))
+        #expect(try store.drain() == texts([1, 3]))
+        #expect(try directory.files() == [])
+    }
+
+    @Test("a file that can't be blanked is removed", arguments: [FaultyFileSystem.Operation.overwrite, .lock, .status])
+    func unusableFileIsRemoved(operation: FaultyFileSystem.Operation) throws {
+        let store = try opened()
+        try store.append(EventLine(0))
+        let batch = try #require(try store.nextBatch())
+        files.fail(operation, with: .inputOutput)
+        try store.settle(batch)
+        files.heal()
+        #expect(try directory.files() == [])
+        try deliver(1, store)
+        store.expectConservation()
+    }
+
+    @Test("a file that has lost its name and can't be removed is counted, and removed later")
+    func unremovableFileIsRemovedLater() throws {
+        let store = try opened()
+        try store.append(EventLine(0))
+        let batch = try #require(try store.nextBatch())
+        files.fail(.lock, with: .inputOutput)
+        files.fail(.removeFile, with: .accessDenied)
+        try store.settle(batch)
+        #expect(try spares().count == 1)
+        #expect(try store.store.deleteUnread().left.count == 1)
+        files.heal()
+        #expect(try store.store.deleteUnread().left == [])
+        #expect(try directory.files() == [])
+    }
+
+    @Test("an event that doesn't fit on the disk leaves no part of its line in a reused file")
+    func failedWriteLeavesNothing() throws {
+        let store = try opened()
+        try deliver(0, padding: 1_000, store)
+        try store.append(EventLine(1))
+        files.fail(.overwrite, with: .noSpace, times: 1)
+        #expect(throws: SluiceError.self) { try store.append(EventLine(2)) }
+        files.heal()
+        try store.append(EventLine(3))
+        #expect(try store.drain() == texts([1, 3]))
+        #expect(store.dropped == [:])
+    }
+
+    @Test("after a synchronization has failed, no file is reused")
+    func failedSynchronizationEndsReuse() throws {
+        let store = try opened(.full)
+        try deliver(0, store)
+        files.fail(.synchronize, with: .inputOutput, times: 1)
+        #expect(throws: SluiceError.self) { try store.append(EventLine(1)) }
+        try deliver(2, store)
+        try deliver(3, store)
+        #expect(try directory.files() == [])
+    }
+
+    @Test("a spare file that others have changed or removed is not used", arguments: [true, false])
+    func changedSpareIsNotUsed(isRemoved: Bool) throws {
+        let store = try opened()
+        try deliver(0, store)
+        let spare = try #require(try spares().first)
+        if isRemoved { directory.remove(spare) } else { try directory.write([], to: spare) }
+        try store.append(EventLine(1))
+        #expect(try directory.segments().allSatisfy { !$0.hasSuffix("-r.jsonl") })
+        #expect(try store.drain() == texts([1]))
+    }
+
+    @Test("files are not reused on file systems that are not known to overwrite in place")
+    func otherFileSystems() {
+        #expect(!SystemFileSystem().overwritesInPlace("/proc"))
+        #expect(!SystemFileSystem().overwritesInPlace("/nowhere"))
+    }
+}

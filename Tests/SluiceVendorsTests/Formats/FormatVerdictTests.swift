@@ -1,0 +1,263 @@
+import HTTPTestSupport
+import Sluice
+import TestSupport
+import Testing
+
+@testable import SluiceHTTP
+@testable import SluiceVendors
+
+/// A response to a batch of three events, and the verdict on each of them.
+struct ResponseRow: Sendable, CustomTestStringConvertible {
+    let format: String
+    let status: Int
+    let headers: [(name: String, value: String)]
+    let body: String
+    let fates: [Fate]
+
+    init(_ format: String, _ status: Int, headers: [(name: String, value: String)] = [], _ fate: Fate) {
+        self.init(format, status, "", headers: headers, fate)
+    }
+
+    init(
+        _ format: String, _ status: Int, _ body: String, headers: [(name: String, value: String)] = [],
+        _ fates: Fate...
+    ) {
+        self.format = format
+        self.status = status
+        self.headers = headers
+        self.body = body
+        self.fates = fates.count == 1 ? Array(repeating: fates[0], count: 3) : fates
+    }
+
+    var testDescription: String { "\(format) \(status) \(headers.map(\.value).joined()) \(body.prefix(90))" }
+
+    func verdicts(isComplete: Bool = true) throws -> Verdicts {
+        let response = HTTPResponse(status: status, headers: headers, body: Array(body.utf8), isComplete: isComplete)
+        return try FormatSample.named(format).wire.verdicts(for: .allKinds(), from: response)
+    }
+}
+
+@Suite("Verdicts of each format", .serialized)
+struct FormatVerdictTests {
+    @Test("a documented response has these verdicts", arguments: ResponseTables.all)
+    func documentedResponseHasVerdicts(row: ResponseRow) throws {
+        #expect(try row.verdicts().fates(of: 3) == row.fates)
+    }
+
+    @Test(
+        "a member that is null is the same as a missing one, in each documented response", arguments: FormatSample.all)
+    func nullIsAbsent(sample: FormatSample) throws {
+        let rows = ResponseTables.all.filter { $0.format == sample.name }
+        let objects = rows.map { HTTPResponse(status: 200, body: Array($0.body.utf8)).jsonObjects }
+        // Each object gets all names that any object of the format's responses has.
+        let names = Set(objects.joined().flatMap { PropertyValue.object($0).namesAtAnyDepth }).union(["unknown"])
+        for (row, objects) in zip(rows, objects) where !objects.isEmpty {
+            var body: [UInt8] = []
+            for object in objects {
+                var writer = JSONWriter()
+                writer.value(PropertyValue.object(object).adding(nullsFor: names))
+                body += writer.bytes
+            }
+            let response = HTTPResponse(status: row.status, headers: row.headers, body: body)
+            let fates = try FormatSample.named(row.format).wire.verdicts(for: .allKinds(), from: response).fates(of: 3)
+            #expect(fates == row.fates, "\(row.testDescription)")
+        }
+    }
+
+    /// Formats whose backend returns a status only.
+    static let takesAnySuccess: Set<String> = [
+        "jsonArray", "ndjson", "fluentBit", "vector", "sensors", "segment", "telemetryDeck",
+    ]
+
+    @Test("a 2xx with an unrecognized body is not an acceptance", arguments: FormatSample.all)
+    func unrecognizedBodyIsNotAccepted(sample: FormatSample) throws {
+        for body in ["<html>Sign in</html>", #"{"success":"#, "[]", "null", "\u{0}", #"{"success":false}"#] {
+            let response = HTTPResponse(status: 200, body: Array(body.utf8))
+            let fates = try Set(sample.wire.verdicts(for: .allKinds(), from: response).fates(of: 3))
+            if Self.takesAnySuccess.contains(sample.name), sample.name != "segment" {
+                #expect(fates == [body.hasPrefix("<") ? .hold : .accepted])
+            } else {
+                #expect(fates == [.retry] || fates == [.hold], "\(body)")
+            }
+        }
+    }
+
+    @Test("an event that the backend names has the backend's own words")
+    func namedEventHasWords() throws {
+        let bodies = [
+            (
+                "elasticsearch",
+                #"{"items":[{"create":{"status":201}},{"create":{"status":400,"error":{"type":"mapper","reason":"no date"}}},"#
+                    + #"{"create":{"status":201}}]}"#, "mapper: no date"
+            ),
+            (
+                "kafka",
+                #"{"offsets":[{"partition":0,"offset":1},{"partition":0,"error_code":87,"error":"bad record"},"#
+                    + #"{"partition":0,"offset":2}]}"#, "bad record"
+            ),
+            (
+                "kafkaV3", #"{"error_code":200}{"error_code":40002,"message":"bad record"}{"error_code":200}"#,
+                "bad record"
+            ),
+        ]
+        for (name, body, words) in bodies {
+            let sample = try #require(FormatSample.all.first { $0.name == name })
+            let response = HTTPResponse(status: 200, body: Array(body.utf8))
+            let verdicts = try sample.wire.verdicts(for: .allKinds(), from: response)
+            guard case .each(let each) = verdicts.kind else {
+                Issue.record("\(name): \(verdicts)")
+                continue
+            }
+            #expect(each.map(\.response) == [nil, words, nil], "\(name)")
+        }
+    }
+
+    @Test("an incomplete body is not an acceptance", arguments: ResponseTables.all.indices)
+    func incompleteBodyIsNotAccepted(row: Int) throws {
+        let row = ResponseTables.all[row]
+        // These formats don't read the body of a success.
+        guard !["loki", "datadog", "clickHouse"].contains(row.format), row.status / 100 == 2, !row.body.isEmpty,
+            !Self.takesAnySuccess.contains(row.format) || row.format == "segment", row.format != "kafkaV3"
+        else { return }
+        // The results of smaller parts are shorter.
+        let isElasticsearch = row.format == "elasticsearch" && row.status == 200
+        // A body of another server.
+        let isHeld = ["googleAnalytics", "snowplow"].contains(row.format)
+        let fate: Fate = isElasticsearch ? .tooLarge : isHeld ? .hold : .retry
+        #expect(try Set(row.verdicts(isComplete: false).fates(of: 3)) == [fate])
+    }
+
+    @Test("a status alone rejects no event, and only a 2xx accepts events", arguments: FormatSample.all)
+    func statusAloneRejectsNothing(sample: FormatSample) throws {
+        // Every format decides by hundreds, except for some below 500.
+        for status in [0, 1, 100, 199] + Array(200...320) + Array(400...432) + [500, 502, 503, 504, 599, 600, 700] {
+            for body in ["", "{}", "OK", "[]", "<html>"] {
+                let response = HTTPResponse(status: status, body: Array(body.utf8))
+                let fates = try sample.wire.verdicts(for: .allKinds(), from: response).fates(of: 3)
+                #expect(!fates.contains(.rejected))
+                if fates.contains(.accepted) { #expect((200...299).contains(status)) }
+                if [301, 401, 403, 404].contains(status) { #expect(Set(fates) == [.hold]) }
+                if [429, 500, 502, 503, 504].contains(status) { #expect(Set(fates) == [.retry]) }
+                if status == 413 { #expect(Set(fates) == [.tooLarge]) }
+            }
+        }
+    }
+
+    @Test("Retry-After is used", arguments: FormatSample.all)
+    func retryAfterIsUsed(sample: FormatSample) throws {
+        let headers = [(name: "Retry-After", value: "7")]
+        for status in [429, 503] {
+            let response = HTTPResponse(status: status, headers: headers)
+            let verdicts = try sample.wire.verdicts(for: .allKinds(), from: response)
+            #expect(verdicts == .all(.retry(after: .seconds(7))))
+        }
+    }
+
+    @Test("Loki's blocked ingestion is distinguished from an unrecognized response")
+    func lokiBlockedIsNotUnrecognized() throws {
+        let reasons = try [260, 200].map { "\(try ResponseRow("loki", $0, .hold).verdicts())" }
+        #expect(reasons[0].contains("260") && !reasons[1].contains("260"))
+    }
+
+    @Test("a wrong number of results is retried")
+    func wrongCountOfResultsIsRetried() throws {
+        for (format, item) in [
+            ("elasticsearch", #"{"create":{"status":201}}"#), ("kafka", #"{"offset":1}"#),
+        ] {
+            let key = format == "kafka" ? "offsets" : "items"
+            for count in [0, 2, 4] {
+                let body = "{\"\(key)\":[" + Array(repeating: item, count: count).joined(separator: ",") + "]}"
+                #expect(try Set(ResponseRow(format, 200, body, .retry).verdicts().fates(of: 3)) == [.retry])
+            }
+        }
+    }
+
+    @Test("an event's own status and words stay when the response explains its retry")
+    func explainedRetryKeepsStatus() throws {
+        for (format, body, statuses) in [
+            ("elasticsearch", ResponseTables.items(201, 429, 503), [nil, 429, 503]),
+            (
+                "kafkaV3",
+                ResponseTables.report + #"{"error_code":429,"message":"m"}{"error_code":50003,"message":"m"}"#,
+                [nil, 429, 500]
+            ),
+        ] {
+            let row = ResponseRow(format, 200, body, .retry)
+            let verdicts = try row.verdicts()
+            let explained = verdicts.explained(by: HTTPResponse(status: 200))
+            guard case .each(let before) = verdicts.kind, case .each(let after) = explained.kind else {
+                Issue.record("\(format): \(verdicts)")
+                continue
+            }
+            #expect(after.map(\.status) == statuses, "\(format)")
+            #expect(after.map(\.response) == before.map(\.response), "\(format)")
+            #expect(after.last?.reason.isEmpty == false, "\(format)")
+        }
+    }
+
+    @Test("a result for a single event delays no other event")
+    func throttledEventsDelayNoOthers() throws {
+        func verdicts(_ format: String, _ status: Int, _ body: String, _ headers: [(name: String, value: String)] = [])
+            throws -> [Duration?]
+        {
+            let row = ResponseRow(format, status, body, headers: headers, .retry)
+            guard case .each(let each) = try row.verdicts().kind else { return [] }
+            return each.map { if case .retry(let after) = $0.kind { after } else { nil } }
+        }
+        let later = [(name: "Retry-After", value: "7")]
+        #expect(
+            try verdicts("elasticsearch", 200, ResponseTables.items(201, 429, 503), later)
+                == [nil, .seconds(7), .seconds(7)])
+        #expect(
+            try verdicts("kafka", 200, ResponseTables.offsets(ResponseTables.taken, #"{"error_code":2}"#, "{}"), later)
+                == [nil, .seconds(7), .seconds(7)])
+        #expect(
+            try verdicts("kafkaV3", 200, ResponseTables.report + #"{"error_code":429}{"error_code":200}"#, later)
+                == [nil, .seconds(7), nil])
+        #expect(try verdicts("amplitude", 429, #"{"throttled_events":[1]}"#) == [.zero, .seconds(30), .zero])
+        #expect(try verdicts("amplitude", 429, #"{"throttled_events":[0]}"#, later) == [.seconds(7), .zero, .zero])
+        // The events of `Batch.allKinds()`: of u/1 and a1, of its own id as a device, and of a2.
+        let hour = Duration.seconds(3_600)
+        #expect(try verdicts("amplitude", 429, #"{"throttled_users":{"u/1":12}}"#) == [.seconds(30), .zero, .zero])
+        #expect(
+            try verdicts("amplitude", 429, #"{"throttled_devices":{"a2":9,"x":1},"throttled_events":[1]}"#)
+                == [.zero, .seconds(30), .seconds(30)])
+        #expect(
+            try verdicts("amplitude", 429, #"{"throttled_events":[0,1],"exceeded_daily_quota_users":{"u/1":1}}"#)
+                == [.seconds(30), .seconds(30), .zero])
+        #expect(
+            try verdicts("amplitude", 429, #"{"exceeded_daily_quota_devices":{"a2":2}}"#) == [.zero, .zero, hour])
+        let devices = #"{"a2":2,"\#(Event.bare.id)":3}"#
+        let everyone = #"{"exceeded_daily_quota_users":{"u/1":1},"exceeded_daily_quota_devices":\#(devices)}"#
+        #expect(try verdicts("amplitude", 429, everyone) == [hour, hour, hour])
+        for body in [
+            "", "{}", #"{"throttled_users":{"another":1}}"#, #"{"throttled_events":[]}"#, #"{"throttled_events":[3]}"#,
+            #"{"throttled_events":1.5}"#,
+        ] {
+            #expect(try ResponseRow("amplitude", 429, body, .retry).verdicts() == .all(.retry(after: nil)))
+        }
+    }
+}
+
+extension PropertyValue {
+    /// The names of all members.
+    fileprivate var namesAtAnyDepth: [String] {
+        switch self {
+        case .object(let object): object.flatMap { [$0.name] + $0.value.namesAtAnyDepth }
+        case .array(let array): array.flatMap(\.namesAtAnyDepth)
+        default: []
+        }
+    }
+
+    /// The value with a null in every object for each of the names that it doesn't have.
+    fileprivate func adding(nullsFor names: Set<String>) -> PropertyValue {
+        switch self {
+        case .object(let object):
+            var result = Properties(object.map { ($0.name, $0.value.adding(nullsFor: names)) })
+            result.addDefaults(Properties(names.map { ($0, .null) }))
+            return .object(result)
+        case .array(let array): return .array(PropertyArray(array.map { $0.adding(nullsFor: names) }))
+        default: return self
+        }
+    }
+}

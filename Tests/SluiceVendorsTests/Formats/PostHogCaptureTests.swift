@@ -1,0 +1,194 @@
+import HTTPTestSupport
+import Sluice
+import SluiceMemory
+import SluiceTesting
+import TestSupport
+import Testing
+
+@testable import SluiceHTTP
+@testable import SluiceVendors
+
+/// The rules of PostHog's public harness for version 1 of its capture API.
+@Suite("PostHog's capture API, version 1")
+struct PostHogCaptureTests {
+    /// Answers with results by the numbers of requests. Without results, an answer is 503.
+    private final class CaptureClient: HTTPClient {
+        private let answers: [[String]?]
+        private let all = Locked<[HTTPRequest]>([])
+
+        init(_ answers: [[String]?]) {
+            self.answers = answers
+        }
+
+        var requests: [HTTPRequest] { all.withLock(\.self) }
+
+        func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+            let number = all.withLock { all in
+                all.append(request)
+                return all.count - 1
+            }
+            guard number < answers.count, let results = answers[number] else { return HTTPResponse(status: 503) }
+            let members = zip(try request.uuids, results).map { #""\#($0)":{"result":"\#($1)"}"# }
+            return HTTPResponse(
+                status: 200, body: Array(#"{"results":{\#(members.joined(separator: ","))}}"#.utf8))
+        }
+    }
+
+    private static func transport(_ client: some HTTPClient) -> HTTPTransport {
+        HTTPTransport(
+            to: "https://h", format: .postHog(apiKey: "phc_1", locatesUsers: true),
+            configuration: .init(gzip: false, client: client))
+    }
+
+    /// Delivers events to a server with these answers.
+    private static func deliver(_ count: Int, _ answers: [String]?...) async throws -> ([HTTPRequest], RouteLedger) {
+        let client = CaptureClient(answers)
+        let pipeline = try Pipeline(environment: PipelineEnvironment(random: { 0 })) {
+            MemoryStore()
+            transport(client)
+        }
+        pipeline.trackTogether {
+            for number in 0..<count { pipeline.track("Event \(number)") }
+        }
+        // A shutdown would offer an event alone after the first 503.
+        for _ in 0..<20 where pipeline.ledger.routes[0].waiting > 0 { await pipeline.flush() }
+        let ledger = await pipeline.shutdown(timeout: .seconds(600))
+        return (client.requests, ledger.routes[0])
+    }
+
+    @Test("the request has the documented headers, and the key is nowhere else")
+    func requestHasHeaders() async throws {
+        let (requests, route) = try await Self.deliver(2, ["ok", "ok"])
+        #expect(route.delivered == 2 && requests.count == 1)
+        let request = try #require(requests.first)
+        #expect(request.url == "https://h/i/v1/analytics/events" && request.method == "POST")
+        #expect(request.header("Authorization") == "Bearer phc_1")
+        #expect(request.header("Content-Type") == "application/json")
+        #expect(request.header("PostHog-Sdk-Info") == "Sluice/\(LibraryVersion.current)")
+        #expect(request.header("PostHog-Attempt") == "1")
+        #expect(request.header("PostHog-Request-Id").flatMap { EventID($0) } != nil)
+        #expect(request.header("PostHog-Request-Timestamp").flatMap { Timestamp($0) } != nil)
+        let body = try #require(try request.object)
+        #expect(body.map(\.name) == ["created_at", "batch"])
+        #expect(!String(decoding: request.body, as: UTF8.self).contains("phc_1"))
+    }
+
+    @Test("retries keep the request's id, its time of creation and the events; attempts count from 1")
+    func retriesKeepIdentity() async throws {
+        let time = VirtualTime()
+        let client = CaptureClient([])
+        let transport = Self.transport(client)
+        try transport.open(in: .virtual(time))
+        let events = try Batch.numbered(3).events
+        for retryCount in 0..<3 {
+            _ = try await transport.send(Batch(id: 7, events: events, retryCount: retryCount))
+            time.advance(by: .seconds(1))
+        }
+        _ = try await transport.send(Batch(id: 8, events: events))
+        let requests = client.requests
+        try #require(requests.map { $0.header("PostHog-Attempt") } == ["1", "2", "3", "1"])
+        #expect(Set(requests[..<3].map { $0.header("PostHog-Request-Id") }).count == 1)
+        #expect(requests[3].header("PostHog-Request-Id") != requests[0].header("PostHog-Request-Id"))
+        #expect(Set(requests[..<3].map(\.body)).count == 1)
+        #expect(Set(requests.map { $0.header("PostHog-Request-Timestamp") }).count == 4)
+        #expect(try requests[2].object?["created_at"] == "2026-01-01T00:00:00.000Z")
+        #expect(try requests[3].object?["created_at"] == "2026-01-01T00:00:03.000Z")
+    }
+
+    @Test("only events with the result retry are sent again, as the next attempt of the same request")
+    func onlyRetriedEventsAreRepeated() async throws {
+        let (requests, route) = try await Self.deliver(
+            5, ["ok", "drop", "retry", "limited", "retry"], nil, ["ok", "retry"], ["warning"])
+        try #require(requests.map { try $0.uuids.count } == [5, 2, 2, 1])
+        #expect(try requests[1].uuids == [requests[0].uuids[2], requests[0].uuids[4]])
+        #expect(try requests[3].uuids == [requests[0].uuids[4]])
+        #expect(requests.map { $0.header("PostHog-Attempt") } == ["1", "2", "3", "4"])
+        #expect(Set(requests.map { $0.header("PostHog-Request-Id") }).count == 1)
+        #expect(route.delivered == 3 && route.deadLetters == 2 && route.waiting == 0)
+    }
+
+    @Test(
+        "results that don't ask for a retry aren't repeated, and an unknown one is an acceptance, as in PostHog's SDKs")
+    func finalResultsAreNotRepeated() async throws {
+        let (requests, route) = try await Self.deliver(4, ["ok", "drop", "limited", "something new"])
+        #expect(requests.count == 1)
+        #expect(route.delivered == 2 && route.deadLetters == 2 && route.waiting == 0)
+    }
+
+    @Test("events without a result are accepted, as in PostHog's SDKs")
+    func absentEventsAreAccepted() async throws {
+        let (requests, route) = try await Self.deliver(4, ["ok", "retry"], [])
+        #expect(requests.count == 2)
+        #expect(route.delivered == 4 && route.deadLetters == 0 && route.waiting == 0)
+    }
+
+    @Test("Retry-After counts for the retried events")
+    func retryAfterIsUsed() throws {
+        let response = HTTPResponse(
+            status: 200, headers: [("Retry-After", "3")],
+            body: Array(ResponseTables.results("ok", "retry", "drop").utf8))
+        let verdicts = try FormatSample.named("postHog").wire.verdicts(for: .allKinds(), from: response)
+        guard case .each(let each) = verdicts.kind else {
+            Issue.record("no results for single events")
+            return
+        }
+        #expect(each.map(\.kind) == [.accepted, .retry(after: .seconds(3)), .rejected])
+        // The words about this event, and not those about all.
+        #expect(each.map(\.response) == [nil, nil, #"{"result":"drop"}"#])
+    }
+
+    private static func record(_ properties: Properties) throws -> Properties {
+        var event = Event.bare
+        event.properties = properties
+        let format = HTTPFormat.postHog(apiKey: "k", locatesUsers: true)
+        return try #require(try VerbTests.records(event, format).array?.first?.object)
+    }
+
+    @Test("an event has the documented fields, and the properties that the harness names stay")
+    func eventHasFields() throws {
+        let properties: Properties = [
+            "custom_string": "hello", "custom_number": 42, "custom_bool": true, "$set": ["name": "Ada"],
+            "$set_once": ["first": "web"], "$groups": ["company": "posthog"], "$future_backend_flag": "x",
+        ]
+        let record = try Self.record(properties)
+        #expect(record.map(\.name) == ["event", "uuid", "distinct_id", "timestamp", "options", "properties"])
+        let found = try #require(record["properties"]?.object)
+        for property in properties { #expect(found[property.name] == property.value, "\(property.name)") }
+        for name in ["distinct_id", "$lib", "$lib_version"] { #expect(found[name] == nil, "\(name)") }
+    }
+
+    @Test("the session, the window and the controls of PostHog's SDKs are beside the properties")
+    func controlsAreLifted() throws {
+        let record = try Self.record([
+            "$session_id": "s", "$window_id": "w", "$cookieless_mode": "1", "$ignore_sent_at": true,
+            "$product_tour_id": "tour", "$process_person_profile": 0, "$lib": "Shop", "n": 1,
+        ])
+        #expect(record["session_id"] == "s" && record["window_id"] == "w")
+        #expect(
+            record["options"] == [
+                "cookieless_mode": true, "disable_skew_correction": true, "process_person_profile": false,
+                "product_tour_id": "tour",
+            ])
+        #expect(record["properties"] == ["n": 1, "$is_identified": false])
+    }
+
+    @Test("a control of another type is left out, since the server would refuse the request")
+    func wrongControlsAreLeftOut() throws {
+        let record = try Self.record([
+            "$session_id": 1, "$cookieless_mode": "maybe", "$ignore_sent_at": [true], "$product_tour_id": 42,
+            "$process_person_profile": nil,
+        ])
+        #expect(record["options"] == [:])
+        #expect(record["session_id"] == nil)
+        #expect(record["properties"] == ["$is_identified": false])
+    }
+}
+
+extension HTTPRequest {
+    fileprivate var object: Properties? { get throws { try PropertyValue(json: body).object } }
+
+    /// The ids of the events of a body for PostHog.
+    fileprivate var uuids: [String] {
+        get throws { try object?["batch"]?.array?.compactMap { $0.object?["uuid"]?.string } ?? [] }
+    }
+}

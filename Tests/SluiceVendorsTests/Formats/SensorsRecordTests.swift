@@ -1,0 +1,229 @@
+import HTTPTestSupport
+import Sluice
+import SluiceFilters
+import SluiceIdentity
+import SluiceMemory
+import SluiceTesting
+import TestSupport
+import Testing
+
+@testable import SluiceHTTP
+@testable import SluiceVendors
+
+/// The records for the verbs of `Identity`, with the limits of Sensors Analytics.
+@Suite("Records of Sensors Analytics")
+struct SensorsRecordTests {
+    /// The records of a pipeline's events, without the keys that are equal in all.
+    private func records(_ use: (Identity, Pipeline) throws -> Void) async throws -> [String] {
+        let identity = Identity(persistedIn: .memory)
+        try identity.setAnonymousID("a-1")
+        let transport = ScriptedTransport()
+        let pipeline = try Pipeline {
+            identity
+            Limits(.sensors)
+            MemoryStore()
+            transport
+        }
+        try use(identity, pipeline)
+        await pipeline.flush()
+        return try transport.accepted().flatMap { SensorsFormat.events(for: $0) }.map { event in
+            let batch = try Batch(id: 1, events: [EventLine(event)])
+            var writer = batch.makeWriter()
+            writer.object { SensorsFormat.write(event, Timestamp(milliseconds: 0), to: &$0) }
+            var record = try #require(try JSONReader.value(of: writer.bytes).object)
+            #expect(record["lib"]?.object?["$lib"] == "Sluice")
+            for name in ["time", "anonymous_id", "login_id", "lib", "_track_id", "_flush_time"] { record[name] = nil }
+            var text = batch.makeWriter()
+            text.object(record)
+            return String(decoding: text.bytes, as: UTF8.self)
+        }
+    }
+
+    @Test("a login in place of another user is a sign-up too, and its properties are the profile's")
+    func otherLoginIsSignUp() async throws {
+        let records = try await records { identity, _ in
+            try identity.login("u-1")
+            try identity.login("u-2", ["plan": "pro"])
+        }
+        #expect(
+            records.dropFirst() == [
+                #"{"type":"track_signup","event":"$SignUp","original_id":"a-1","distinct_id":"u-2","properties":{"plan":"pro"}}"#,
+                #"{"type":"profile_set","distinct_id":"u-2","properties":{"plan":"pro"}}"#,
+            ])
+    }
+
+    @Test("a first login is a sign-up with the previous id, and its properties are the profile's")
+    func firstLoginIsSignUp() async throws {
+        let records = try await records { identity, _ in try identity.login("u-1", ["plan": "free"]) }
+        #expect(
+            records == [
+                #"{"type":"track_signup","event":"$SignUp","original_id":"a-1","distinct_id":"u-1","properties":{"plan":"free"}}"#,
+                #"{"type":"profile_set","distinct_id":"u-1","properties":{"plan":"free"}}"#,
+            ])
+    }
+
+    @Test("the records of a login have a `_track_id` each, which no repeated request changes")
+    func loginHasDistinctTrackIDs() async throws {
+        let ids = try [0x1, 0x4000_0000, 0x7FFF_FFFF, 0xFFFF_FFFF_FFFF_FFFF].flatMap { (low: UInt64) in
+            let login = Event(
+                id: EventID(high: 7 << 12, low: low), name: "$SignUp", time: Timestamp(milliseconds: 0),
+                anonymousID: "a-1", loginID: "u-1", properties: ["$original_id": "a-1", "$set": ["plan": "free"]])
+            return try (0..<2).map { _ in
+                try SensorsFormat.events(for: login).map { event in
+                    var writer = JSONWriter()
+                    writer.object { SensorsFormat.write(event, Timestamp(milliseconds: 0), to: &$0) }
+                    return try #require(try JSONReader.value(of: writer.bytes).object?["_track_id"])
+                }
+            }
+        }
+        #expect(ids.allSatisfy { $0.count == 2 && $0[0] != $0[1] })
+        #expect(ids[0] == ids[1])
+    }
+
+    @Test("each profile verb has its type and properties")
+    func profileVerbsHaveTypes() async throws {
+        let records = try await records { identity, _ in
+            identity.profile.set(["name": "Ada", "age": 36])
+            identity.profile.setOnce(["first": "web"])
+            try identity.profile.increment(["visits": 1, "spent": 2.5])
+            identity.profile.append(["tags": "new"])
+            identity.profile.unset("name", "age")
+            identity.profile.delete()
+        }
+        #expect(
+            records == [
+                #"{"type":"profile_set","distinct_id":"a-1","properties":{"name":"Ada","age":36}}"#,
+                #"{"type":"profile_set_once","distinct_id":"a-1","properties":{"first":"web"}}"#,
+                #"{"type":"profile_increment","distinct_id":"a-1","properties":{"visits":1,"spent":2.5}}"#,
+                #"{"type":"profile_append","distinct_id":"a-1","properties":{"tags":["new"]}}"#,
+                #"{"type":"profile_unset","distinct_id":"a-1","properties":{"name":true,"age":true}}"#,
+                #"{"type":"profile_delete","distinct_id":"a-1","properties":{}}"#,
+            ])
+    }
+
+    @Test("each item verb has its type and the item's key")
+    func itemVerbsHaveTypes() async throws {
+        let records = try await records { identity, _ in
+            try identity.setItem("book", "b-7", ["price": 9.5])
+            try identity.deleteItem("book", "b-7")
+        }
+        #expect(
+            records == [
+                #"{"type":"item_set","item_type":"book","item_id":"b-7","properties":{"price":9.5}}"#,
+                #"{"type":"item_delete","item_type":"book","item_id":"b-7","properties":{}}"#,
+            ])
+    }
+
+    @Test("bound ids are sent beside the properties, and binding has types of its own")
+    func boundIDsAreIdentities() async throws {
+        let records = try await records { identity, pipeline in
+            try identity.bind("crm", to: "7")
+            try identity.bind("mobile", to: "+49")
+            try identity.unbind("crm")
+            pipeline.track("Seen", ["n": 1])
+        }
+        #expect(
+            records.dropFirst().dropLast() == [
+                #"{"type":"track_id_bind","event":"$BindID","distinct_id":"a-1","identities":{"crm":"7","mobile":"+49","$identity_anonymous_id":"a-1"},"properties":{}}"#,
+                #"{"type":"track_id_unbind","event":"$UnbindID","distinct_id":"a-1","identities":{"crm":"7"},"properties":{}}"#,
+            ])
+        #expect(
+            records.last
+                == #"{"type":"track","event":"Seen","distinct_id":"a-1","identities":{"mobile":"+49","$identity_anonymous_id":"a-1"},"properties":{"n":1}}"#
+        )
+        // Sensors joins the ids that one record lists, so a single one would be joined with nothing.
+        let first = try await self.records { identity, _ in
+            try identity.login("u-1")
+            try identity.bind("crm", to: "7")
+        }
+        #expect(
+            first.last
+                == #"{"type":"track_id_bind","event":"$BindID","distinct_id":"u-1","identities":{"crm":"7","$identity_login_id":"u-1","$identity_anonymous_id":"a-1"},"properties":{}}"#
+        )
+    }
+
+    @Test(
+        "the distinct id of a server's event is marked as a login id",
+        arguments: [
+            ("Seen", #""properties":{"n":1,"$is_login_id":true}"#),
+            ("$ProfileDelete", #""properties":{"$is_login_id":true}"#),
+            ("$ItemSet", #""properties":{"price":9}"#),
+        ])
+    func serverEventHasLoginID(name: String, properties: String) throws {
+        func text(_ distinctID: String?, _ anonymousID: String?, _ loginID: String?) throws -> String {
+            var event = Event(id: EventID(high: 1, low: 2), name: name, time: Timestamp(milliseconds: 0))
+            (event.distinctID, event.anonymousID, event.loginID) = (distinctID, anonymousID, loginID)
+            event.properties =
+                name == "$ItemSet" ? ["$item_type": "book", "$item_id": "b-7", "$item": ["price": 9]] : ["n": 1]
+            var writer = try Batch(id: 1, events: [EventLine(event)]).makeWriter()
+            writer.object { SensorsFormat.write(event, Timestamp(milliseconds: 0), to: &$0) }
+            return String(decoding: writer.bytes, as: UTF8.self)
+        }
+        #expect(try text("u-1", nil, nil).hasSuffix(properties + "}"))
+        for ids in [("u-1", "a-1", "u-1"), ("a-1", "a-1", nil), (nil, nil, nil)] as [(String?, String?, String?)] {
+            #expect(try !text(ids.0, ids.1, ids.2).contains("$is_login_id"))
+        }
+    }
+
+    @Test("aliases and screens are tracks")
+    func aliasesAndScreensAreTracks() async throws {
+        let records = try await records { identity, pipeline in
+            try identity.alias("old-7")
+            pipeline.track("$AppViewScreen", ["$screen_name": "Home"])
+        }
+        #expect(
+            records == [
+                #"{"type":"track","event":"$Alias","distinct_id":"a-1","properties":{"$alias":"old-7"}}"#,
+                #"{"type":"track","event":"$AppViewScreen","distinct_id":"a-1","properties":{"$screen_name":"Home"}}"#,
+            ])
+    }
+
+    @Test("revenue is a track under a name of one's own")
+    func revenueIsTrack() async throws {
+        let records = try await records { _, pipeline in
+            pipeline.track(Revenue(25, currency: "EUR", productID: "A-7", quantity: 2))
+        }
+        #expect(
+            records == [
+                #"{"type":"track","event":"Revenue","distinct_id":"a-1","properties":{"amount":25.0,"quantity":2,"currency":"EUR","product_id":"A-7"}}"#
+            ])
+    }
+
+    @Test("groups are properties of their own, since Sensors has no objects")
+    func groupsAreFlat() async throws {
+        let records = try await records { identity, pipeline in
+            try identity.join(group: "acme", ofType: "company", ["plan": "pro"])
+            pipeline.track("Seen", ["own": ["n": 1]])
+        }
+        #expect(
+            records.first
+                == #"{"type":"track","event":"$GroupIdentify","distinct_id":"a-1","properties":"#
+                + #"{"$group_type":"company","$group_key":"acme","group_set_plan":"pro","groups_company":"acme"}}"#)
+        #expect(records.last?.contains(#""groups_company":"acme"}"#) == true)
+    }
+
+    @Test("dates are in the event's local time, as Sensors' SDKs write them")
+    func datesAreLocal() async throws {
+        let date = PropertyValue.date(Timestamp(milliseconds: 1_767_225_600_123))
+        let records = try await records { identity, pipeline in
+            pipeline.track("Seen", ["at": date])
+            pipeline.track("Seen", ["at": date, "$utc_offset": -90])
+            identity.profile.set(["born": date])
+        }
+        #expect(records[0].contains(#""properties":{"at":"2026-01-01 00:00:00.123"}"#))
+        #expect(records[1].contains(#""at":"2025-12-31 22:30:00.123""#))
+        // Without the limits, which drop such a list.
+        var event = Event.bare
+        event.properties = ["list": [date, "x"]]
+        #expect(SensorsRecord(event).properties == ["list": ["2026-01-01 00:00:00.123", "x"]])
+        #expect(records[2].contains(#""properties":{"born":"2026-01-01 00:00:00.123"}"#))
+    }
+
+    @Test(
+        "an event with a verb's name but without its properties remains a track",
+        arguments: ["$SignUp", "$ProfileSet", "$ProfileUnset", "$ItemSet", "$ItemDelete", "$BindID", "$UnbindID"])
+    func similarEventsStayTracks(name: String) async throws {
+        let records = try await records { _, pipeline in pipeline.track(name, ["$item_id": 1]) }
+        #expect(records == [#"{"type":"track","event":"\#(name)","distinct_id":"a-1","properties":{"$item_id":1}}"#])
+    }
+}

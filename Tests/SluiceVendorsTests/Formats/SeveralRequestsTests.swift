@@ -1,0 +1,300 @@
+import HTTPTestSupport
+import Sluice
+import SluiceMemory
+import SluiceTesting
+import TestSupport
+import Testing
+
+@testable import SluiceHTTP
+@testable import SluiceVendors
+
+/// A client in the process, whose responses depend on the request. It records the requests.
+private final class EndpointClient: HTTPClient {
+    private let all = Locked<[HTTPRequest]>([])
+    private let respond: @Sendable (_ request: HTTPRequest, _ number: Int) throws -> HTTPResponse
+
+    init(_ respond: @escaping @Sendable (_ request: HTTPRequest, _ number: Int) throws -> HTTPResponse) {
+        self.respond = respond
+    }
+
+    var requests: [HTTPRequest] { all.withLock(\.self) }
+
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let number = all.withLock { all in
+            all.append(request)
+            return all.filter { $0.endpoint == request.endpoint }.count
+        }
+        return try respond(request, number)
+    }
+}
+
+@Suite("A batch in several requests", .serialized)
+struct SeveralRequestsTests {
+    private static let ok = HTTPResponse(status: 200, body: Array(#"{"code":200,"status":1}"#.utf8))
+
+    private static func event(_ number: Int, _ name: String, _ properties: Properties) throws -> EventLine {
+        var event = Event.numbered(number)
+        event.name = name
+        event.properties = properties
+        event.distinctID = "u"
+        return try EventLine(event)
+    }
+
+    /// Events for `/engage`, `/import`, `/groups`, `/import` and `/engage`.
+    private static func batch() throws -> Batch {
+        try Batch(
+            id: 1,
+            events: [
+                event(0, "$ProfileAppend", ["$append": ["tags": ["a", "b"]]]), event(1, "Bought", ["n": 1]),
+                event(2, "$GroupIdentify", ["$group_type": "t", "$group_key": "g", "$group_set": ["n": 2]]),
+                event(3, "Bought", ["n": 3]),
+                event(4, "$ProfileSet", ["$set": ["n": 4]]),
+            ])
+    }
+
+    private static func transport(_ client: EndpointClient) -> HTTPTransport {
+        HTTPTransport(
+            to: "https://h/import", format: .mixpanel(token: "k"),
+            configuration: .init(gzip: false, client: client))
+    }
+
+    private static func fates(_ client: EndpointClient) async throws -> [Fate] {
+        try await transport(client).send(batch()).fates(of: 5)
+    }
+
+    /// Its endpoints are the parts of an event's name between dots.
+    private struct DottedFormat: WireFormat {
+        func endpoints(for line: EventLine) throws -> [String] {
+            try line.event().name.split(separator: ".").map(String.init)
+        }
+
+        func encode(_ batch: Batch, into request: inout HTTPRequest) {}
+    }
+
+    @Test(
+        "a request has its events in their order, each once",
+        arguments: [
+            (["a", "a", "a"], ["a": [0, 1, 2]]),
+            (["a", "b", "a", "a", "b"], ["a": [0, 2, 3], "b": [1, 4]]),
+            (["a.b", "a.b", "b", "b.a"], ["a": [0, 1, 3], "b": [0, 1, 2, 3]]),
+            (["a.a", "a.a", "b.a.b"], ["a": [0, 1, 2], "b": [2]]),
+            ([".", "a", "."], ["": [0, 2], "a": [1]]),
+        ] as [([String], [String: [Int]])])
+    func requestsHaveEventsInOrder(names: [String], expected: [String: [Int]]) throws {
+        let events = names.map { Event(id: .make(at: .now), name: $0, time: .now, anonymousID: "a") }
+        let batch = try Batch(id: 1, events: events.map { try EventLine($0) })
+        let requests = DottedFormat().requests(of: batch)
+        #expect(Dictionary(requests.map { ($0.endpoint, $0.events) }, uniquingKeysWith: +) == expected)
+        #expect(requests.map { $0.events[0] } == requests.map { $0.events[0] }.sorted())
+    }
+
+    @Test("each endpoint gets one request, in the order of the first events, with its events in order")
+    func endpointsGetRequests() async throws {
+        let client = EndpointClient { _, _ in Self.ok }
+        #expect(try await Self.transport(client).send(Self.batch()) == .all(.accepted, status: 200))
+        #expect(client.requests.map(\.endpoint) == ["engage", "import", "groups"])
+        let bodies = try client.requests.map { try JSONReader.value(of: $0.body).array?.compactMap(\.object) ?? [] }
+        #expect(bodies[0].map { $0["$append"] ?? $0["$set"] } == [["tags": "a"], ["tags": "b"], ["n": 4]])
+        #expect(bodies[1].map { $0["properties"]?.object?["n"] } == [1, 3])
+        #expect(bodies[2].map { $0["$group_id"] } == ["g"])
+        #expect(Set(client.requests.map(\.id)).count == 1)
+    }
+
+    @Test("a response decides on the events of its request only")
+    func responseDecidesOnItsEvents() async throws {
+        for (status, fate) in [(503, Fate.retry), (429, .retry), (400, .refused), (413, .tooLarge), (404, .hold)] {
+            for (endpoint, concerned) in [("engage", [0, 4]), ("groups", [2])] {
+                let client = EndpointClient { request, _ in
+                    request.endpoint == endpoint ? HTTPResponse(status: status) : Self.ok
+                }
+                #expect(try await Self.fates(client) == (0..<5).map { concerned.contains($0) ? fate : .accepted })
+            }
+        }
+    }
+
+    @Test("a response that all endpoints have in common is one about the batch")
+    func commonResponseIsOne() async throws {
+        let all = EndpointClient { _, _ in HTTPResponse(status: 404, body: Array("no such place".utf8)) }
+        let verdicts = try await Self.transport(all).send(Self.batch())
+        guard case .all(let verdict) = verdicts.kind else {
+            Issue.record("the results are not one")
+            return
+        }
+        #expect(Fate(verdict) == .hold && verdicts.response == "no such place")
+    }
+
+    @Test(
+        "one event that an endpoint answers in its own way becomes a dead letter, and no other one",
+        arguments: [403, 302, 500])
+    func oneEventOfOneEndpoint(status: Int) async throws {
+        let time = VirtualTime()
+        let client = EndpointClient { request, _ in
+            let isBad = String(decoding: request.body, as: UTF8.self).contains("poison")
+            return isBad ? HTTPResponse(status: status, body: Array("rule 7".utf8)) : Self.ok
+        }
+        let pipeline = try Pipeline(isDeliveryPaused: true, environment: .seeded(time)) {
+            MemoryStore()
+            Self.transport(client)
+        }
+        for number in 0..<20 {
+            pipeline.track("Bought") { $0.distinctID = "u" }
+            pipeline.track("$ProfileSet", ["$set": ["name": number == 7 ? "poison" : "good"]]) { $0.distinctID = "u" }
+        }
+        pipeline.resumeDelivery()
+        for _ in 0..<30 where pipeline.ledger.routes[0].waiting > 0 {
+            await pipeline.flush()
+            time.advance(by: .seconds(10))
+            pipeline.track("Bought") { $0.distinctID = "u" }
+        }
+        await pipeline.flush()
+        let letters = try await pipeline.deadLetters()
+        #expect(try letters.map { try $0.event().properties["$set"]?.object?["name"] } == ["poison"])
+        #expect(letters.map(\.status) == [status] && letters.map(\.response) == ["rule 7"])
+        #expect(await pipeline.shutdown().isBalanced)
+    }
+
+    @Test("if all requests are to be retried, the route pauses as long as the longest of them")
+    func allRetriesAreOne() async throws {
+        let client = EndpointClient { request, _ in
+            HTTPResponse(status: 503, headers: [("Retry-After", request.endpoint == "import" ? "7" : "3")])
+        }
+        guard case .all(let verdict) = try await Self.transport(client).send(Self.batch()).kind,
+            verdict.kind == .retry(after: .seconds(7))
+        else {
+            Issue.record("no retry of the whole batch")
+            return
+        }
+        #expect(client.requests.count == 3)
+    }
+
+    @Test("without a response, the requests behind it are not tried, and the results before it count")
+    func noResponseEndsSending() async throws {
+        let client = EndpointClient { request, _ in
+            if request.endpoint == "import" { throw SluiceError(.inputOutput, "no connection") }
+            return Self.ok
+        }
+        #expect(try await Self.fates(client) == [.accepted, .retry, .retry, .retry, .accepted])
+        #expect(client.requests.map(\.endpoint) == ["engage", "import"])
+        let dead = EndpointClient { _, _ in throw SluiceError(.inputOutput, "no connection") }
+        await #expect(throws: SluiceError.self) { try await Self.fates(dead) }
+        #expect(dead.requests.count == 1)
+    }
+
+    @Test("the index of a failed record is that of its event, although an event can be several records")
+    func failedRecordsAreEvents() async throws {
+        func fates(_ records: String, good: Int?) async throws -> [Fate] {
+            let count = good.map { #","num_good_events":\#($0)"# } ?? ""
+            let body = #"{"code":400,"failed_records":[\#(records)]\#(count)}"#
+            return try await Self.fates(
+                EndpointClient { request, _ in
+                    request.endpoint == "engage" ? HTTPResponse(status: 400, body: Array(body.utf8)) : Self.ok
+                })
+        }
+        // Records 0 and 1 are those of event 0, and record 2 is event 4.
+        #expect(try await fates(#"{"index":2}"#, good: 2) == [.accepted, .accepted, .accepted, .accepted, .rejected])
+        #expect(try await fates(#"{"index":1}"#, good: 2) == [.rejected, .accepted, .accepted, .accepted, .accepted])
+        #expect(try await fates(#"{"index":1}"#, good: 1) == [.rejected, .accepted, .accepted, .accepted, .retry])
+        #expect(try await fates(#"{"index":3}"#, good: 2) == [.refused, .accepted, .accepted, .accepted, .refused])
+    }
+
+    @Test("an unreadable line and a format that can't name its endpoint concern no other event")
+    func unreadableLineConcernsNoOther() async throws {
+        let client = EndpointClient { _, _ in Self.ok }
+        let events = try Self.batch().events
+        let broken = EventLine(bytes: events[1].bytes.dropLast(), priority: .normal)
+        let alien = EventLine(bytes: ArraySlice("{}".utf8), priority: .normal)
+        let batch = Batch(id: 1, events: [alien, events[0], broken, events[1]])
+        #expect(
+            try await Self.transport(client).send(batch).fates(of: 4)
+                == [.unsendable, .accepted, .unsendable, .accepted])
+        #expect(client.requests.map(\.endpoint) == ["engage", "import"])
+    }
+
+    @Test("a failed request is sent again with the same bytes, and the accepted ones are not")
+    func failedRequestIsRepeatedAlone() async throws {
+        let client = EndpointClient { request, number in
+            request.endpoint == "engage" && number == 1 ? HTTPResponse(status: 503) : Self.ok
+        }
+        let pipeline = try Pipeline(environment: PipelineEnvironment(random: { 0 })) {
+            MemoryStore()
+            Self.transport(client)
+        }
+        pipeline.track("$ProfileSet", ["$set": ["n": 4]])
+        pipeline.track("Bought")
+        pipeline.track("$ProfileSet", ["$set": ["n": 5]])
+        let route = await pipeline.shutdown(timeout: .seconds(600)).routes[0]
+        #expect(route.delivered == 3 && route.waiting == 0 && route.rejected == 0)
+        #expect(route.attempts.lastStatus == 200)
+        let requests = client.requests
+        #expect(requests.map(\.endpoint) == ["engage", "import", "engage"])
+        #expect(requests[0].body == requests[2].body)
+        #expect(Set(requests.map(\.id)).count == 1)
+        #expect(requests.map(\.retryCount) == [0, 0, 1])
+    }
+
+    @Test("a throttled user's events are deferred alone")
+    func throttledUserIsDeferredAlone() async throws {
+        let bodies = Locked<[[String]]>([])
+        let client = BackendClient { body in
+            let users = try BackendClient.elements(of: body, under: "events").map {
+                $0.contains(#""user_id":"busy""#) ? "busy" : "calm"
+            }
+            let isFirst = bodies.withLock { bodies in
+                bodies.append(users)
+                return bodies.count == 1
+            }
+            guard isFirst else { return BackendClient.ok(200, #"{"code":200}"#) }
+            return BackendClient.ok(429, #"{"throttled_events":[0,2]}"#, headers: [("Retry-After", "1")])
+        }
+        let pipeline = try Pipeline(environment: PipelineEnvironment(random: { 0 })) {
+            MemoryStore()
+            HTTPTransport(
+                to: "https://h", format: .amplitude(apiKey: "k"), configuration: .init(gzip: false, client: client))
+        }
+        for user in ["busy", "calm", "busy", "calm"] {
+            pipeline.track("Bought") { $0.loginID = user }
+        }
+        let route = await pipeline.shutdown(timeout: .seconds(600)).routes[0]
+        #expect(route.delivered == 4)
+        #expect(bodies.withLock(\.self) == [["busy", "calm", "busy", "calm"], ["calm", "calm"], ["busy", "busy"]])
+    }
+}
+
+@Suite("What a format knows about a request")
+struct RequestIdentityTests {
+    @Test("Segment is told how often a request was repeated")
+    func retryCountIsSent() throws {
+        var request = HTTPRequest(url: "https://h", retryCount: 2)
+        try SegmentFormat(writeKey: "k").encode(.allKinds(), into: &request)
+        #expect(request.header("X-Retry-Count") == "2")
+        request = HTTPRequest(url: "https://h")
+        try SegmentFormat(writeKey: "k").encode(.allKinds(), into: &request)
+        #expect(request.header("X-Retry-Count") == nil)
+    }
+
+    @Test("the token of a request depends on its events and their order only")
+    func identityDependsOnEvents() throws {
+        let batch = try Batch.numbered(4)
+        let events = batch.events
+        #expect(Batch(id: 9, events: events, retryCount: 3).deduplicationToken == batch.deduplicationToken)
+        let others = [Array(events.dropLast()), Array(events.dropFirst()), events.reversed(), []]
+        #expect(Set(others.map { Batch(id: 3, events: $0).deduplicationToken } + [batch.deduplicationToken]).count == 5)
+        #expect(batch.deduplicationToken.utf8.count <= 64)
+    }
+
+    @Test("the ledger has the last response's status")
+    func ledgerHasStatus() async throws {
+        let client = KeepingClient(responding: HTTPResponse(status: 503))
+        let transport = HTTPTransport(to: "https://h", configuration: .init(client: client))
+        let pipeline = try Pipeline(delivery: DeliveryPolicy(backOff: .seconds(3_600), maximumBackOff: .seconds(3_600)))
+        {
+            MemoryStore()
+            transport
+        }
+        #expect(pipeline.ledger.routes[0].attempts.lastStatus == nil)
+        pipeline.track("Event")
+        await pipeline.flush()
+        #expect(pipeline.ledger.routes[0].attempts.lastStatus == 503)
+        await pipeline.shutdown(timeout: .zero)
+    }
+}

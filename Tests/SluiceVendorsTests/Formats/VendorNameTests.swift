@@ -1,0 +1,210 @@
+import HTTPTestSupport
+import Sluice
+import TestSupport
+import Testing
+
+@testable import SluiceHTTP
+@testable import SluiceVendors
+
+/// Events of sessions, the lifecycle, timers and the device, under the names and units of each vendor's own SDK.
+@Suite("Names and units of the vendors")
+struct VendorNameTests {
+    private static let session = "019b7705-8c00-7abc-8000-0000ffff0001"
+
+    private static func event(_ name: String, _ properties: Properties = [:]) -> Event {
+        var event = Event.anonymous
+        event.name = name
+        event.properties = properties
+        return event
+    }
+
+    private static func record(_ event: Event, _ format: HTTPFormat) throws -> Properties {
+        try #require(try VerbTests.records(event, format).array?.first?.object)
+    }
+
+    // MARK: The lifecycle
+
+    private static let version: Properties = [
+        "$app_version": "2.4", "$app_build": "7", "$previous_version": "2.3", "$previous_build": "6",
+        "$resume_from_background": true,
+    ]
+
+    @Test(
+        "Segment, RudderStack and PostHog have the names of Segment's specification",
+        arguments: [
+            ("$AppStart", "Application Opened"), ("$AppEnd", "Application Backgrounded"),
+            ("$AppInstall", "Application Installed"), ("$AppUpdate", "Application Updated"),
+        ])
+    func lifecycleHasSpecifiedNames(name: String, expected: String) throws {
+        for format in [
+            HTTPFormat.segment(writeKey: "k"), .rudderStack(writeKey: "k"), .postHog(apiKey: "k"),
+            .postHogBatch(apiKey: "k"),
+        ] {
+            let record = try Self.record(Self.event(name, Self.version), format)
+            #expect(record["event"] == .string(expected))
+            let properties = record["properties"]?.object
+            #expect(properties?["version"] == "2.4" && properties?["build"] == "7")
+            #expect(properties?["previous_version"] == "2.3" && properties?["previous_build"] == "6")
+            #expect(properties?["from_background"] == true)
+            #expect(properties?["$previous_version"] == nil && properties?["$resume_from_background"] == nil)
+        }
+        // A host's own property takes precedence.
+        let own = try Self.record(Self.event(name, ["version": 1, "$app_version": "2"]), .postHog(apiKey: "k"))
+        #expect(own["properties"]?.object?["version"] == 1)
+    }
+
+    @Test(
+        "Amplitude has the names of its own SDKs",
+        arguments: [
+            ("$AppStart", "[Amplitude] Application Opened"), ("$AppEnd", "[Amplitude] Application Backgrounded"),
+            ("$AppInstall", "[Amplitude] Application Installed"), ("$AppUpdate", "[Amplitude] Application Updated"),
+            ("$SessionStart", "session_start"), ("$SessionEnd", "session_end"),
+        ])
+    func amplitudeHasOwnNames(name: String, expected: String) throws {
+        var properties = Self.version
+        properties["$session_id"] = .string(Self.session)
+        let record = try Self.record(Self.event(name, properties), .amplitude(apiKey: "k"))
+        #expect(record["event_type"] == .string(expected))
+        #expect(record["session_id"] == 1_767_228_410_880)
+        #expect(record["app_version"] == "2.4")
+        let own = record["event_properties"]?.object
+        #expect(own?["[Amplitude] Version"] == "2.4" && own?["[Amplitude] Build"] == "7")
+        #expect(own?["[Amplitude] Previous Version"] == "2.3" && own?["[Amplitude] Previous Build"] == "6")
+        #expect(own?["[Amplitude] From Background"] == true && own?["$resume_from_background"] == nil)
+    }
+
+    @Test("other events keep their names and properties")
+    func otherEventsAreKept() throws {
+        let event = Self.event("Bought", ["$previous_version": "2.3"])
+        let segment = try Self.record(event, .segment(writeKey: "k"))
+        #expect(segment["event"] == "Bought" && segment["properties"] == ["$previous_version": "2.3"])
+        #expect(try Self.record(event, .amplitude(apiKey: "k"))["event_type"] == "Bought")
+    }
+
+    // MARK: Units
+
+    @Test(
+        "Sensors Analytics gets durations in seconds",
+        arguments: ["WatchVideo", "$AppEnd", "$AppPageLeave", "$SessionEnd"])
+    func sensorsDurations(name: String) {
+        for (milliseconds, seconds) in [(1_234.567, 1.235), (61_000, 61), (0, 0), (5, 0.005)]
+            as [(PropertyValue, Double)]
+        {
+            let record = SensorsRecord(Self.event(name, ["$event_duration": milliseconds]))
+            #expect(record.properties == ["event_duration": .double(seconds)])
+        }
+        #expect(SensorsRecord(Self.event(name, ["$event_duration": "long"])).properties == ["$event_duration": "long"])
+        let own = SensorsRecord(Self.event(name, ["$event_duration": 5, "event_duration": 7]))
+        #expect(own.properties == ["$event_duration": 5, "event_duration": 7])
+    }
+
+    @Test("Sensors Analytics gets the offset to UTC with its own sign, and the session under its own name")
+    func sensorsOffsetAndSession() {
+        for (offset, expected) in [(60, -60), (-90, 90), (0, 0)] as [(PropertyValue, PropertyValue)] {
+            let record = SensorsRecord(Self.event("Seen", ["$utc_offset": offset, "$session_id": "s"]))
+            #expect(record.properties == ["$timezone_offset": expected, "$event_session_id": "s"])
+        }
+    }
+
+    @Test("Mixpanel gets durations in seconds as $duration")
+    func mixpanelDurations() throws {
+        func properties(_ own: Properties) throws -> Properties? {
+            try Self.record(Self.event("WatchVideo", own), .mixpanel(token: "k"))["properties"]?.object
+        }
+        let record = try properties(["$event_duration": 1_234.567])
+        #expect(record?["$duration"] == 1.235 && record?["$event_duration"] == nil)
+        let own = try properties(["$event_duration": 5, "$duration": 7])
+        #expect(own?["$duration"] == 7 && own?["$event_duration"] == 5)
+        #expect(try properties(["$event_duration": "long"])?["$event_duration"] == "long")
+    }
+
+    // MARK: Places
+
+    @Test("RudderStack has the traits and the session in the context, and a channel")
+    func rudderStackPlaces() throws {
+        var login = Self.event(
+            "$SignUp", ["$original_id": "a2", "$set": ["plan": "free"], "$session_id": .string(Self.session)])
+        login.loginID = "u-1"
+        let format = HTTPFormat.rudderStack(writeKey: "k")
+        for event in [login, Self.event("$ProfileSet", ["$set": ["plan": "free"]])] {
+            let record = try Self.record(event, format)
+            #expect(record["type"] == "identify" && record["traits"] == nil)
+            #expect(record["context"]?.object?["traits"] == ["plan": "free"])
+            #expect(record["channel"] == (HTTPFormat.runsOnDevice ? "mobile" : "server"))
+        }
+        #expect(try Self.record(login, format)["context"]?.object?["sessionId"] == 1_767_228_410)
+        let group = Self.event("$GroupIdentify", ["$group_type": "t", "$group_key": "g", "$group_set": ["n": 1]])
+        let record = try Self.record(group, format)
+        #expect(record["traits"] == ["n": 1, "groupType": "t"])
+        #expect(record["context"]?.object?["sessionId"] == nil && record["context"]?.object?["instanceId"] == nil)
+    }
+
+    @Test("Segment's context has the device's id and the id of the instance, which is the same for all events")
+    func segmentDeviceAndInstance() throws {
+        let format = HTTPFormat.segment(writeKey: "k")
+        let contexts = try [Event.anonymous, Self.event("x", ["$device_id": "d"]), .bare].map {
+            try #require(try Self.record($0, format)["context"]?.object)
+        }
+        #expect(contexts[0]["device"] == ["id": "a2"] && contexts[1]["device"] == ["id": "d"])
+        #expect(contexts[2]["device"] == nil)
+        #expect(Set(contexts.map { $0["instanceId"] }).count == 1)
+        #expect(contexts[0]["instanceId"]?.string.flatMap { EventID($0) } != nil)
+    }
+
+    @Test("OTLP describes the app, the system and the device as a resource, one for all equal events in a row")
+    func otlpResources() throws {
+        let device: Properties = [
+            "$app_version": "2.4", "$app_build": "7", "$os_name": "Debian", "$os_version": "12",
+            "$manufacturer": "Acme",
+            "$model": "M1", "n": 1,
+        ]
+        var newer = device
+        newer["$app_version"] = "2.5"
+        let events = try [device, device, newer, [:]].map { try EventLine(Self.event("Seen", $0)) }
+        var request = HTTPRequest(url: "https://h")
+        try OTLPFormat(service: "shop").encode(Batch(id: 1, events: events), into: &request)
+        let resources = try #require(
+            try PropertyValue(json: request.body).object?["resourceLogs"]?.array
+        ).map { $0.object ?? [:] }
+        let attributes = resources.map { resource in
+            let pairs = resource["resource"]?.object?["attributes"]?.array ?? []
+            return pairs.reduce(into: [String: PropertyValue]()) { result, pair in
+                result[pair.object?["key"]?.string ?? ""] = pair.object?["value"]?.object?["stringValue"]
+            }
+        }
+        let sdk: [String: PropertyValue] = [
+            "service.name": "shop", "telemetry.sdk.name": "Sluice", "telemetry.sdk.language": "swift",
+            "telemetry.sdk.version": .string(LibraryVersion.current),
+        ]
+        let app: [String: PropertyValue] = [
+            "service.version": "2.4", "app.build_id": "7", "os.name": "Debian", "os.version": "12",
+            "device.manufacturer": "Acme", "device.model.identifier": "M1",
+        ]
+        try #require(attributes.count == 3)
+        #expect(attributes[0] == sdk.merging(app) { $1 })
+        #expect(attributes[1]["service.version"] == "2.5" && attributes[2] == sdk)
+        let records = resources.map { $0["scopeLogs"]?.array?.first?.object?["logRecords"]?.array ?? [] }
+        #expect(records.map(\.count) == [2, 1, 1])
+        let names = records[0].first?.object?["attributes"]?.array?.compactMap { $0.object?["key"]?.string }
+        #expect(names == ["event.id", "distinct_id", "anonymous_id", "n"])
+        let scope = resources[0]["scopeLogs"]?.array?.first?.object?["scope"]
+        #expect(scope == ["name": "Sluice", "version": .string(LibraryVersion.current)])
+    }
+
+    @Test(
+        "Segment's own hosts confirm a request with a success only",
+        arguments: [
+            ("https://api.segment.io/v1/batch", "", Fate.retry), ("https://api.segment.io/v1/batch", "OK", .retry),
+            ("https://events.eu1.segmentapis.com/v1/batch", "{}", .retry),
+            ("https://api.segment.io:443/v1/batch", #"{"success":true}"#, .accepted),
+            ("https://API.SEGMENT.IO/v1/batch", #"{"message":"x"}"#, .retry),
+            ("https://notsegment.io/v1/batch", "", .accepted), ("https://host/api.segment.io", "OK", .accepted),
+            ("https://host/v1/batch", #"{"message":"x"}"#, .retry), ("https://host/v1/batch", "{}", .accepted),
+        ])
+    func segmentConfirms(url: String, body: String, fate: Fate) async throws {
+        let client = KeepingClient(responding: HTTPResponse(status: 200, body: Array(body.utf8)))
+        let transport = HTTPTransport(
+            to: url, format: .segment(writeKey: "k"), configuration: .init(client: client))
+        #expect(try await transport.send(.allKinds()).fates(of: 1) == [fate])
+    }
+}

@@ -1,0 +1,285 @@
+import HTTPTestSupport
+import Sluice
+import SluiceIdentity
+import SluiceTesting
+import TestSupport
+import Testing
+
+@testable import SluiceHTTP
+@testable import SluiceVendors
+
+/// Rules that hold for the records of all vendors.
+@Suite("Rules for the records of all vendors")
+struct VendorRuleTests {
+    private static let formats: [(name: String, format: HTTPFormat)] =
+        FormatSample.all.map { ($0.name, $0.format) } + [("rudderStack", .rudderStack(writeKey: "k"))]
+
+    /// All members of a request's JSON, with their names.
+    private static func members(_ request: HTTPRequest) throws -> [(name: String, value: PropertyValue)] {
+        func members(_ value: PropertyValue) -> [(name: String, value: PropertyValue)] {
+            switch value {
+            case .object(let object): object.flatMap { [($0.name, $0.value)] + members($0.value) }
+            case .array(let array): array.flatMap { members($0) }
+            default: []
+            }
+        }
+        return members(try PropertyValue(json: request.body))
+    }
+
+    // MARK: Changes of nothing
+
+    typealias Use = @Sendable (Identity) throws -> Void
+
+    static let changesOfNothing: [(String, Use)] = [
+        ("the first login", { try $0.login("u-1") }),
+        (
+            "another login",
+            {
+                try $0.login("u-0"); try $0.login("u-1")
+            }
+        ),
+        ("set", { $0.profile.set([:]) }), ("setOnce", { $0.profile.setOnce([:]) }),
+        ("increment", { try $0.profile.increment([:]) }), ("append", { $0.profile.append([:]) }),
+        ("append an empty list", { $0.profile.append(["tags": PropertyValue.array([])]) }),
+        ("unset", { $0.profile.unset() }),
+        ("join", { try $0.join(group: "acme", ofType: "company") }),
+        (
+            "set after a login",
+            {
+                try $0.login("u-1"); $0.profile.set([:])
+            }
+        ),
+        (
+            "unset after a login",
+            {
+                try $0.login("u-1"); $0.profile.unset()
+            }
+        ),
+        (
+            "join after a login",
+            {
+                try $0.login("u-1"); try $0.join(group: "acme", ofType: "company", [:])
+            }
+        ),
+    ]
+
+    @Test(
+        "a change of nothing sends no empty change, and the event arrives", arguments: changesOfNothing.indices,
+        ["postHog", "postHogBatch", "segment", "rudderStack", "amplitude", "mixpanel", "googleAnalytics"])
+    func nothingEmptyIsSent(row: Int, name: String) async throws {
+        let (title, use) = Self.changesOfNothing[row]
+        let event = try await VerbTests.event { identity, _ in try use(identity) }
+        let format = try #require(Self.formats.first { $0.name == name }).format
+        let requests = try VerbTests.requests(event, format)
+        #expect(requests.count == 1, "\(title)")
+        let changes: Set = ["traits", "user_properties", "group_properties"]
+        for (member, value) in try requests.flatMap({ try Self.members($0) }) where changes.contains(member) {
+            #expect(value != [:] && value != ["$set": [:]], "\(title)")
+        }
+        let body = try #require(requests.first).body
+        let types = try PropertyValue(json: body).types
+        #expect(types.count == 1, "\(title)")
+        if ["$set", "$identify"].contains(types.first), name == "postHog" {
+            #expect(String(decoding: body, as: UTF8.self).contains("$anon_distinct_id"), "\(title)")
+        }
+    }
+
+    // MARK: Blank ids
+
+    static let blanks = [
+        "", " ", "   ", "\t", "\n", "\u{A0}", "\u{2003}", "\u{3000}", " \n ", "\r\n", "\u{2028}", "\u{1680}",
+    ]
+
+    @Test(
+        "a blank id isn't sent, whichever of the ids it is",
+        arguments: [
+            "otlp", "sensors", "segment", "rudderStack", "postHog", "postHogBatch", "kafka", "kafkaV3", "mixpanel",
+            "mixpanelAccount", "amplitude", "datadog", "influxDB", "matomo", "googleAnalytics", "telemetryDeck",
+            "kinesis", "snowplow",
+        ])
+    func blankIDsAreNotSent(name: String) throws {
+        let format = try #require(Self.formats.first { $0.name == name }).format
+        let id = EventID(high: 0x019B_7705_8C00_7000, low: 0x8000_0000_FFFF_0001)
+        let paths: [WritableKeyPath<Event, String?>] = [\.distinctID, \.anonymousID, \.loginID]
+        func body(_ change: (inout Event) -> Void) throws -> [[UInt8]] {
+            var event = Event(id: id, name: "Event", time: Timestamp(milliseconds: 1_767_225_600_123))
+            event.distinctID = "u-1"
+            event.loginID = "u-1"
+            event.anonymousID = "a-1"
+            change(&event)
+            if name == "sensors" {
+                var writer = JSONWriter()
+                let line = try EventLine(event).record()
+                writer.object { SensorsFormat.write(line, Timestamp(milliseconds: 0), to: &$0) }
+                return [writer.bytes]
+            }
+            let line = try EventLine(event)
+            return try format.endpoints(for: line).map { endpoint in
+                var request = HTTPRequest(url: "https://h", sendTime: event.time, endpoint: endpoint)
+                try format.encode(Batch(id: 1, events: [line]), into: &request)
+                return request.body
+            }
+        }
+        for blank in Self.blanks {
+            // All ids, and each one alone.
+            for changed in [paths] + paths.map({ [$0] }) {
+                let found = try body { event in for path in changed { event[keyPath: path] = blank } }
+                let expected = try body { event in for path in changed { event[keyPath: path] = nil } }
+                // Kafka and Kinesis send the stored line too.
+                if ["kafka", "kafkaV3", "kinesis"].contains(name) {
+                    let keys = try [found, expected].map { try $0.flatMap { try PropertyValue(json: $0).keys } }
+                    #expect(keys[0] == keys[1], "\(blank.debugDescription)")
+                } else {
+                    #expect(found == expected, "\(blank.debugDescription)")
+                }
+            }
+        }
+    }
+
+    @Test("an event of a verb with a blank id is an ordinary event", arguments: blanks)
+    func verbsNeedIDs(blank: String) throws {
+        let events: [(String, Properties)] = [
+            ("$SignUp", ["$original_id": .string(blank)]), ("$Alias", ["$alias": .string(blank)]),
+            ("$GroupIdentify", ["$group_type": "company", "$group_key": .string(blank)]),
+            ("$ItemSet", ["$item_type": "book", "$item_id": .string(blank), "$item": [:]]),
+            ("$ItemDelete", ["$item_type": "book", "$item_id": .string(blank)]),
+            ("$BindID", ["$id_kind": "crm", "$id_value": .string(blank)]),
+            ("$UnbindID", ["$id_kind": "crm", "$id_value": .string(blank)]),
+        ]
+        for (name, properties) in events {
+            var event = Event.bare
+            event.name = name
+            event.properties = properties
+            #expect(Verb(event) == .track, "\(name)")
+            #expect(SensorsRecord(event).type == "track", "\(name)")
+        }
+    }
+
+    // MARK: Google's names of the host
+
+    private static func parameters(_ revenue: Revenue) async throws -> Properties {
+        let event = try await VerbTests.event { _, pipeline in pipeline.track(revenue) }
+        let request = try VerbTests.request(event, .googleAnalytics(measurementID: "G-1", apiSecret: "s"))
+        let body = try PropertyValue(json: request.body)
+        return try #require(body.object?["events"]?.array?.first?.object?["params"]?.object)
+    }
+
+    @Test(
+        "a property of the host with the name of a parameter takes its place",
+        arguments: [
+            ("transaction_id", "T-1"), ("transaction_id", 7), ("engagement_time_msec", 1_500), ("event_id", "mine"),
+            ("session_id", "99"), ("session_id", 99), ("value", 3), ("value", 2.5), ("currency", "CHF"),
+            ("items", "book"), ("coupon", "SPRING"), ("tax", 4.5), ("shipping", 0),
+        ] as [(String, PropertyValue)])
+    func hostsParametersCount(name: String, value: PropertyValue) async throws {
+        let revenue = Revenue(25, currency: "EUR", productID: "A-7", PropertyLiteral([name: value] as Properties))
+        #expect(try await Self.parameters(revenue)[name] == value)
+        // A refund has the same one, so it meets its purchase.
+        var refund = revenue
+        refund.amount = -25
+        #expect(try await Self.parameters(refund)[name] == value)
+    }
+
+    @Test("a list or a null of the host takes no place, and many properties leave room for Google's own")
+    func unfitParametersDoNotCount() async throws {
+        var properties = Properties((0..<40).map { ("p\($0)", .int(Int64($0))) })
+        properties["transaction_id"] = .null
+        properties["value"] = [1]
+        let found = try await Self.parameters(Revenue(25, currency: "eur", PropertyLiteral(properties)))
+        #expect(found.count == 25)
+        #expect(found["transaction_id"]?.string?.isEmpty == false && found["value"] == 25.0)
+        #expect(found["currency"] == "EUR")
+    }
+
+    @Test("the currency is in capitals at each vendor", arguments: ["EUR", "eur", "Usd", "usd", "cHf"])
+    func currencyIsInCapitals(code: String) async throws {
+        let event = try await VerbTests.event { _, pipeline in pipeline.track(Revenue(25, currency: code)) }
+        let vendors = [
+            "segment", "postHog", "postHogBatch", "amplitude", "mixpanel", "googleAnalytics", "telemetryDeck",
+        ]
+        for (name, format) in Self.formats where vendors.contains(name) {
+            let members = try Self.members(VerbTests.request(event, format))
+            let found = members.filter { ["currency", "TelemetryDeck.Purchase.currencyCode"].contains($0.name) }
+            #expect(found.map(\.value) == [.string(code.uppercased())], "\(name)")
+            guard name == "telemetryDeck" else { continue }
+            #expect(members.contains { $0.name == "floatValue" } == (code.uppercased() == "USD"), "\(code)")
+        }
+    }
+
+    @Test("Matomo has the order's id of the host, so a repeated order is the same one")
+    func orderHasHostsID() async throws {
+        let event = try await VerbTests.event { _, pipeline in pipeline.track(Revenue(25, ["order_id": "T 1"])) }
+        let request = try VerbTests.request(event, .matomo(site: "1", token: "t"))
+        #expect(String(decoding: request.body, as: UTF8.self).contains("&ec_id=T%201&"))
+    }
+
+    // MARK: Numbers at InfluxDB
+
+    @Test(
+        "an integer is a float at InfluxDB, unless integers are kept",
+        arguments: [
+            (12, "12", "12i"), (12.5, "12.5", "12.5"), (-7, "-7", "-7i"), (0, "0", "0i"), (1.0, "1.0", "1.0"),
+            (.int(.max), "9223372036854775807", "9223372036854775807i"),
+            (.int(.min), "-9223372036854775808", "-9223372036854775808i"),
+            (9_007_199_254_740_993, "9007199254740993", "9007199254740993i"), (1e20, "1e+20", "1e+20"),
+            (true, "true", "true"), ("12", "\"12\"", "\"12\""), ([12], "\"[12]\"", "\"[12]\""),
+        ] as [(PropertyValue, String, String)])
+    func integersAreFloats(value: PropertyValue, float: String, integer: String) throws {
+        var event = Event.bare
+        event.properties = ["n": value]
+        for (format, expected) in [
+            (HTTPFormat.influxDB(bucket: "b", token: "t"), float), (.influxDBV1(database: "d"), float),
+            (.influxDB(bucket: "b", token: "t", keepsIntegers: true), integer),
+            (.influxDBV1(database: "d", keepsIntegers: true), integer),
+        ] {
+            let text = try String(decoding: VerbTests.request(event, format).body, as: UTF8.self)
+            #expect(text.contains(",n=\(expected) "), "\(text)")
+        }
+    }
+
+    /// The server's clock shows 784111777 s.
+    static let resets: [(String, Duration?)] = [
+        ("0", .zero), ("7", .seconds(7)), ("9999", .seconds(3_600)), ("784111777", .zero), ("784111800", .seconds(23)),
+        ("784111700", .zero), ("784199999", .seconds(3_600)), ("784111800500", .milliseconds(23_500)),
+        ("784111000000", .zero), ("99999999999999999999", nil), ("", nil), ("-1", nil), ("1.5", nil), ("soon", nil),
+    ]
+
+    @Test(
+        "Segment's X-RateLimit-Reset is read as seconds, or as a Unix time in seconds or milliseconds",
+        arguments: resets)
+    func rateLimitResetIsParsed(text: String, expected: Duration?) throws {
+        let response = HTTPResponse(
+            status: 429, headers: [("Date", "Sun, 06 Nov 1994 08:49:37 GMT"), ("X-RateLimit-Reset", text)])
+        let batch = try Batch.numbered(1)
+        let format = SegmentFormat(writeKey: "k")
+        #expect(format.verdicts(for: batch, from: response) == .all(.retry(after: expected)))
+        var both = response
+        both.headers.append(("Retry-After", "5"))
+        #expect(format.verdicts(for: batch, from: both) == .all(.retry(after: .seconds(5))))
+    }
+
+    @Test("the transport contract is kept by every vendor's format", arguments: FormatSample.vendors)
+    func everyFormatKeepsContract(sample: FormatSample) async throws {
+        try await TransportContract.check {
+            HTTPTransport(to: sample.url, format: sample.format, configuration: .init(client: KeepingClient()))
+        }
+    }
+}
+
+extension PropertyValue {
+    /// The types or the names of the records of a request.
+    fileprivate var types: [String] {
+        let records = object?["batch"] ?? object?["events"] ?? self
+        return (records.array.map { Array($0) } ?? []).map { record in
+            let object = record.object ?? [:]
+            return (object["event_type"] ?? object["event"] ?? object["type"] ?? object["name"])?.string ?? "engage"
+        }
+    }
+
+    /// The keys of Kafka's and Kinesis' records.
+    fileprivate var keys: [PropertyValue] {
+        let records = object?["records"] ?? object?["Records"]
+        let objects = records?.array?.map { $0.object ?? [:] } ?? [object ?? [:]]
+        return objects.map { $0["key"] ?? $0["PartitionKey"] ?? .null }
+    }
+}

@@ -1,0 +1,50 @@
+import HTTPTestSupport
+import Sluice
+import SluiceHTTP
+import SluiceTesting
+import SluiceVendors
+import TestSupport
+import Testing
+
+@Suite("The start of a session in corrected events")
+struct SessionStartTests {
+    @Test(
+        "no format sends a session that begins after its corrected event",
+        arguments: [
+            ("amplitude", .amplitude(apiKey: "k"), "session_id"),
+            ("rudderStack", .rudderStack(writeKey: "k"), "sessionId"),
+            ("googleAnalytics", .googleAnalytics(measurementID: "G-1", apiSecret: "s"), "session_id"),
+            ("postHog", .postHog(apiKey: "k"), "session_id"), ("ndjson", .ndjson, "$session_id"),
+            ("telemetryDeck", .telemetryDeck(appID: "a"), "sessionID"),
+        ] as [(String, HTTPFormat, String)])
+    func formatsSendMovedSession(name: String, format: HTTPFormat, key: String) async throws {
+        // Two days behind the virtual clock.
+        let date = HTTPResponse(status: 200, headers: [("Date", "Tue, 30 Dec 2025 00:00:00 GMT")])
+        let (time, client) = (VirtualTime(), KeepingClient(responding: date))
+        let transport = HTTPTransport(
+            to: "https://h", format: format,
+            configuration: .init(gzip: false, client: client, clockCorrection: .learned(keptIn: .memory)))
+        try transport.open(in: .virtual(time))
+        let id = EventID.make(at: time.wallTime()).description
+        let event = Event(
+            id: EventID(high: 0, low: 1), name: "E", time: time.wallTime(),
+            properties: ["$session_id": .string(id), "$session_index": 1])
+        for _ in 0..<2 { _ = try await transport.send(Batch(id: 1, events: [EventLine(event)])) }
+        let texts = client.requests.withLock { $0.map { String(decoding: $0.body, as: UTF8.self) } }
+        func value(_ text: String) throws -> String {
+            let bytes = Array(text.utf8)
+            let name = Array("\"\(key)\":".utf8)
+            let start = try #require(bytes.indices.first { bytes[$0...].starts(with: name) }, "\(text)") + name.count
+            let rest = String(decoding: bytes[start...], as: UTF8.self)
+            return rest.drop { $0 == "\"" }.prefix { $0.isHexDigit || $0 == "-" }.lowercased()
+        }
+        func start(_ text: String) throws -> Int64 {
+            let value = try value(text)
+            if let id = EventID(value) { return try #require(id.time).milliseconds }
+            let number = try #require(Int64(value), "\(text)")
+            return number < 10_000_000_000 ? number * 1_000 : number
+        }
+        let (before, after) = (try start(texts[0]), try start(texts[1]))
+        #expect(abs(before - after - 172_800_000) <= 1_500, "\(name): \(before) \(after)")
+    }
+}

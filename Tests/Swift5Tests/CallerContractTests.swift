@@ -1,0 +1,1 @@
+../MainActorTests/CallerContractTests.swift
