@@ -29,10 +29,12 @@ enum Files {
         }
     }
 
+    /// The number of lines that aren't empty: the part of a reused file that holds no event has newlines only.
     static func lineCount(under folder: String) throws -> Int {
         try paths(under: folder).reduce(0) { count, path in
             let bytes = try Data(contentsOf: URL(filePath: path))
-            return count + bytes.withUnsafeBytes { $0.count { $0 == UInt8(ascii: "\n") } }
+            let newline = UInt8(ascii: "\n")
+            return count + bytes.withUnsafeBytes { zip($0, $0.dropFirst()).count { $0 != newline && $1 == newline } }
         }
     }
 
