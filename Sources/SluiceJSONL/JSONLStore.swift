@@ -256,7 +256,7 @@ public final class JSONLStore: Store {
     /// ```
     ///
     /// Segments of one priority are joined, in their order, as long as all of their events fit into the requested size and
-    /// into one full segment. The open segment is closed for that. Later segments get the requested size, between 20 and 500
+    /// into an eighth of the capacity. The open segment is closed for that. Later segments get the requested size, between 20 and 500
     /// events.
     ///
     /// - Throws: ``SluiceError/Code/inputOutput`` if a segment can't be read now. After three attempts it is skipped,

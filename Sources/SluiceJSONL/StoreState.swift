@@ -134,7 +134,6 @@ struct StoreState {
             stored.notes.append("a later process may deliver some events a second time: \(failure)")
         }
         hasReportedMarks = failure != nil
-        if failure != nil { stored.stopReusing() }
         guard configuration.interval != nil else { return false }
         for segment in segments where segment.condition == .handedOut {
             stored.directories.synchronization.add(segment.path)
@@ -178,20 +177,6 @@ struct StoreState {
         (stored.index.segments + stored.index.unreadable + stored.unremoved).filter {
             $0.lane.holdsEvents && ($0.isEarlier || $0.condition != .waiting)
         }
-    }
-
-    /// Replaces the file of a segment by a version without erased lines, unless the file was removed in the meantime.
-    ///
-    /// - Returns: the number of erased events, without the events of a batch that is handed out.
-    mutating func erase(
-        _ found: LineEraser.Finding, in segment: Segment, by replacement: String
-    ) throws(FileError) -> Int {
-        let others = stored.index.unreadable + stored.unremoved
-        guard segment.condition != .retired || others.contains(where: { $0 === segment }) else {
-            files.discardFile(replacement)
-            return 0
-        }
-        return try stored.erase(found, in: segment, by: replacement)
     }
 
     // MARK: Synchronizing

@@ -85,10 +85,10 @@ struct StoredFiles {
 
     // MARK: Age
 
-    /// Whether the last line of a segment may be older than the age limit, and its events are not being delivered.
+    /// Whether the last line of a segment may be older than the age limit. The events of a batch don't expire.
     func isExpired(_ segment: Segment) -> Bool {
         let limit = directories.continuousTime - configuration.maximumAge - configuration.segmentAge
-        return segment.created < limit && segment.condition != .handedOut
+        return segment.created < limit
     }
 
     /// The next segment of a lane to deliver. Expires the segments before it.
@@ -149,12 +149,17 @@ struct StoredFiles {
             of: segment, count: lines.count, eventBytes: lines.reduce(0) { $0 + $1.bytes.count })
     }
 
-    /// Replaces the file of a segment by a version without erased lines.
+    /// Replaces the file of a segment by a version without erased lines, unless the file was removed in the meantime.
     ///
     /// - Returns: the number of erased events, without the events of a batch that is handed out.
     mutating func erase(
         _ found: LineEraser.Finding, in segment: Segment, by replacement: String
     ) throws(FileError) -> Int {
+        let others = index.unreadable + unremoved
+        guard segment.condition != .retired || others.contains(where: { $0 === segment }) else {
+            files.discardFile(replacement)
+            return 0
+        }
         try files.rename(replacement, to: segment.path)
         releaseFile(of: segment)
         // A mark in an erased line would be a damaged line.
@@ -227,7 +232,8 @@ struct StoredFiles {
 
     /// Removes a retired segment's file now, or as soon as possible.
     mutating func remove(_ segment: Segment) {
-        if deadLetters.isPending(segment) { return removeLater(segment) }
+        // Its dead letters must be written first.
+        if deadLetters.isPending(segment) { return unremoved.append(segment) }
         do throws(FileError) {
             try removed(
                 segment,
@@ -255,16 +261,13 @@ struct StoredFiles {
         }
     }
 
-    /// Removes a retired segment's file later: its dead letters are not written yet.
-    private mutating func removeLater(_ segment: Segment) { unremoved.append(segment) }
-
     /// Notes the result of removing the file of a settled segment, or of making it a spare file; nil if its dead letters are not
     /// written yet.
     ///
     /// - Returns: why the file is still there.
     mutating func settled(_ segment: Segment, _ removal: Result<SpareFiles.Spare?, FileError>?) -> SluiceError? {
         guard let removal else {
-            removeLater(segment)
+            unremoved.append(segment)
             return SluiceError(.inputOutput, "rejected events can't be written, so their batch's file is kept")
         }
         do throws(FileError) {

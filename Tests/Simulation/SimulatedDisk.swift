@@ -46,7 +46,6 @@ struct SimulatedDisk {
         let path: String
         let process: Int32
         let isWritable: Bool
-        var position = 0
         /// Whether its status was looked at since the last write, as a store does when it closes a segment.
         var isLookedAt = false
     }

@@ -229,19 +229,6 @@ final class SimulatedProcess: FileSystem {
         }
     }
 
-    func read(from file: FileDescriptor, into buffer: UnsafeMutableRawBufferPointer) throws(FileError) -> Int {
-        try perform(.read) { disk throws(FileError) in
-            guard var descriptor = disk.descriptors[file.rawValue],
-                case .file(let contents)? = disk.nodes[descriptor.node]
-            else { throw .invalidArgument }
-            let part = contents.bytes[descriptor.position...].prefix(buffer.count)
-            buffer.copyBytes(from: part)
-            descriptor.position += part.count
-            disk.descriptors[file.rawValue] = descriptor
-            return part.count
-        }
-    }
-
     func synchronize(_ file: FileDescriptor) throws(FileError) {
         do throws(FileError) {
             let isNamed = try perform(.synchronize) { disk throws(FileError) in

@@ -206,12 +206,14 @@ struct ReusedFileTests {
         try deliver(0, store)
         for number in 1...3 { try store.append(EventLine(number)) }
         #expect(try !spares().isEmpty || !directory.segments().isEmpty)
+        let synchronized = files.calls(.synchronizeDirectory)
         if isErasure {
             #expect(try store.erase { _ in true } == ErasureReport(events: 3))
         } else {
             #expect(try store.store.deleteUnread() == ErasureReport(events: 3))
         }
         #expect(try directory.files() == [])
+        #expect(files.calls(.synchronizeDirectory) > synchronized, "a loss of power would bring the files back")
     }
 
     @Test("an erasure synchronizes reused files: a loss of power would bring back their older lines")

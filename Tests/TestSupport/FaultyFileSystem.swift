@@ -213,11 +213,6 @@ package final class FaultyFileSystem: FileSystem {
         return try base.write(bytes, to: file, at: offset)
     }
 
-    package func read(from file: FileDescriptor, into buffer: UnsafeMutableRawBufferPointer) throws(FileError) -> Int {
-        try count(.read)
-        return try base.read(from: file, into: buffer)
-    }
-
     package func read(
         from file: FileDescriptor, into buffer: UnsafeMutableRawBufferPointer, at offset: Int
     ) throws(FileError) -> Int {

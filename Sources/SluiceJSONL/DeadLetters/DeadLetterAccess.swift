@@ -157,7 +157,8 @@ struct DeadLetterAccess: Sendable {
             guard try file.isAt(path) else { throw FileError.noSuchFile }
             // Others may have cut the file. A write behind its end would lengthen it.
             let size = try file.status().size
-            for place in places where place < size { try file.write(LineFormat.settledMark, at: place) }
+            var written = 0
+            for place in places where place < size { try file.write([LineFormat.settledMark], at: place, &written) }
             if isSafe { try file.synchronize() }
             return nil
         } catch {

@@ -13,19 +13,27 @@ struct ErasureAccess: Sendable {
         LineEraser(reader: access.reader, isMatch: isMatch)
     }
 
-    func erase(where isMatch: @escaping @Sendable (EventLine) -> Bool) throws(SluiceError) -> ErasureReport {
+    /// Erases events and dead letters. Without `isMatch`, all events are erased unread, and dead letters stay.
+    func erase(where isMatch: (@Sendable (EventLine) -> Bool)?) throws(SluiceError) -> ErasureReport {
         try deadLetters.turn.take { () throws(SluiceError) in
             // First, because the store can adopt a directory in the meantime. Its segments follow then.
             var report = try eraseElsewhere(isMatch)
             let directories = access.read(\.stored.directories.claimedPaths)
-            deadLetters.readEarlier()
-            report = report + eraseLetters(isMatch)
+            if let isMatch {
+                deadLetters.readEarlier()
+                report = report + eraseLetters(isMatch)
+            }
             let (segments, failure) = try access.perform { state in state.segmentsToErase() }
             if let failure { report.left.append("events in the memory of the store can't be written: \(failure)") }
+            if let isMatch {
+                report = report + erase(in: segments, with: eraser(isMatch))
+            } else {
+                // One at a time: callers of append must not wait for all of them.
+                for segment in segments { report.events += try access.perform { $0.stored.delete(segment) } }
+                let unremoved = access.read(\.stored.unremoved).filter(\.lane.holdsEvents)
+                report.left += unremoved.map { "\($0.path): can't be removed" }
+            }
             report.left += access.read(\.stored.directories.spares.left).map { "\($0): can't be removed" }
-            let eraser = eraser(isMatch)
-            let (events, problems) = erase(in: segments, with: eraser)
-            report = report + ErasureReport(events: events, left: problems.texts)
             // Files of dead letters and of batches whose events were all erased are gone too, and directories without files.
             let all = Set(directories).union(access.read(\.stored.directories.claimedPaths)).sorted()
             for directory in all + [access.read(\.stored.directories.rootPath)] { synchronize(directory, &report) }
@@ -36,7 +44,7 @@ struct ErasureAccess: Sendable {
     /// Replaces the files of segments by versions without lines to erase.
     ///
     /// - Returns: the number of erased events, without the events of batches that are handed out.
-    private func erase(in segments: [Segment], with eraser: LineEraser) -> (events: Int, problems: EraserProblems) {
+    private func erase(in segments: [Segment], with eraser: LineEraser) -> ErasureReport {
         var events = 0
         var problems = EraserProblems()
         for segment in segments {
@@ -49,7 +57,7 @@ struct ErasureAccess: Sendable {
                 try eraser.write(found, from: segment.path, limit: segment.fileBytes, to: replacement)
                 do throws(FileError) {
                     events += try access.use { state throws(FileError) in
-                        try state.erase(found, in: segment, by: replacement)
+                        try state.stored.erase(found, in: segment, by: replacement)
                     }
                 } catch {
                     access.files.discardFile(replacement)
@@ -59,7 +67,7 @@ struct ErasureAccess: Sendable {
                 problems.add(error, in: segment.directory)
             }
         }
-        return (events, problems)
+        return ErasureReport(events: events, left: problems.texts)
     }
 
     /// A loss of power must not bring back the former contents of a reused file.
@@ -102,39 +110,7 @@ struct ErasureAccess: Sendable {
         }
     }
 
-    // MARK: Deletion
-
-    /// Deletes all waiting events, and the events that could not be read, without reading them. Dead letters stay.
-    func deleteUnread() throws(SluiceError) -> ErasureReport {
-        try deadLetters.turn.take { () throws(SluiceError) in
-            var report = try deleteElsewhere()
-            let (segments, failure) = try access.perform { state in state.segmentsToErase() }
-            if let failure { report.left.append("events in the memory of the store can't be written: \(failure)") }
-            // One at a time: callers of append must not wait for all of them.
-            for segment in segments { report.events += try access.perform { $0.stored.delete(segment) } }
-            let left = access.read { state in
-                state.stored.unremoved.filter(\.lane.holdsEvents).map(\.path) + state.stored.directories.spares.left
-            }
-            report.left += left.map { "\($0): can't be removed" }
-            return report
-        }
-    }
-
-    /// Deletes the events in directories that this store doesn't use and whose processes have ended. It may have used one, and
-    /// left it to a later process because its events could not be read.
-    private func deleteElsewhere() throws(SluiceError) -> ErasureReport {
-        try elsewhere { path in
-            do throws(FileError) {
-                guard let directory = try InstanceDirectory.claim(path, files: access.files) else {
-                    return ErasureReport()
-                }
-                return try deleteEvents(in: directory)
-            } catch {
-                // Its process has removed it.
-                return error == .noSuchFile ? ErasureReport() : ErasureReport(left: ["\(path): \(error)"])
-            }
-        }
-    }
+    // MARK: Directories of other processes
 
     /// Adds up the reports on the directories that this store doesn't use.
     private func elsewhere(_ body: (String) -> ErasureReport) throws(SluiceError) -> ErasureReport {
@@ -167,17 +143,18 @@ struct ErasureAccess: Sendable {
                 if error != .noSuchFile { report.left.append("\(path): \(error)") }
             }
         }
+        synchronize(directory.path, &report)
         directory.removeIfEmpty()
         return report
     }
 
-    // MARK: Directories of other processes
-
     private func eraseElsewhere(
-        _ isMatch: @escaping @Sendable (EventLine) -> Bool
+        _ isMatch: (@Sendable (EventLine) -> Bool)?
     ) throws(SluiceError) -> ErasureReport {
         try elsewhere { path in
-            if let (report, isSafe) = erase(in: path, isMatch) {
+            let found = erase(in: path, isMatch)
+            guard let isMatch else { return found?.report ?? ErasureReport() }
+            if let (report, isSafe) = found {
                 if !isSafe { _ = access.use { $0.stored.directories.eraseLater(in: path, where: isMatch) } }
                 return report
             }
@@ -190,10 +167,11 @@ struct ErasureAccess: Sendable {
     /// Erases in a directory, unless a running process uses it: then it returns nil. The observer gets the events as
     /// recovered.
     private func erase(
-        in path: String, _ isMatch: @escaping (EventLine) -> Bool
+        in path: String, _ isMatch: ((EventLine) -> Bool)?
     ) -> (report: ErasureReport, isSafe: Bool)? {
         do throws(FileError) {
             guard let directory = try InstanceDirectory.claim(path, files: access.files) else { return nil }
+            guard let isMatch else { return (try deleteEvents(in: directory), true) }
             let (report, damaged, isSafe) = eraser(isMatch).run(
                 in: directory, largest: access.configuration.largestSegment)
             let observer = access.read(\.stored.observer)

@@ -6,6 +6,6 @@ extension JSONLStore: UnreadDeleting {
     ///
     /// Lines are counted if the drive can read them, encrypted or not.
     package func deleteUnread() throws(SluiceError) -> ErasureReport {
-        try erasureAccess.deleteUnread()
+        try erasureAccess.erase(where: nil)
     }
 }

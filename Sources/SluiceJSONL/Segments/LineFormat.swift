@@ -151,27 +151,16 @@ enum LineFormat {
         return memcmp(bytes + comma, expected, settledStart.count) == 0
     }
 
-    /// The lines of a file.
-    struct Lines {
-        /// The places of the events.
-        var ranges: [Range<Int>] = []
-        /// The number of damaged lines, including a torn one at the end.
-        var damaged = 0
-        /// The number of lines whose events need no further attempt: delivered ones, and in a reused file the lines of earlier
-        /// segments.
-        var settled = 0
-    }
-
     private enum Finding {
         case event(length: Int)
         case settled, damaged
     }
 
-    /// Finds the events in the lines of a file, and puts their braces back in place of the checksums.
-    static func events(in file: inout [UInt8], seed: UInt32) -> Lines {
+    /// Finds the places of the events in a file, and puts their braces back in place of the checksums.
+    static func events(in file: inout [UInt8], seed: UInt32) -> SegmentReader.Contents {
         // One access to the array, which otherwise checks its uniqueness and its bounds for each piece of a line.
         file.withUnsafeMutableBytes { file in
-            var (lines, start) = (Lines(), 0)
+            var (lines, start) = (SegmentReader.Contents(), 0)
             while start < file.count {
                 let rest = UnsafeMutableRawBufferPointer(rebasing: file[start...])
                 guard let count = UnsafeRawBufferPointer(rest).index(of: newline) else {

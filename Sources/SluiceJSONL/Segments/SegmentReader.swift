@@ -16,7 +16,8 @@ struct SegmentReader {
         var ranges: [Range<Int>] = []
         /// The number of damaged lines, including a torn one at the end.
         var damaged = 0
-        /// The number of lines whose events need no further attempt.
+        /// The number of lines whose events need no further attempt: delivered ones, and in a reused file the lines of earlier
+        /// segments.
         var settled = 0
 
         /// The indices of the events of dead letters.
@@ -43,9 +44,7 @@ struct SegmentReader {
         _ path: String, from open: OpenFile? = nil, limit: Int, _ name: SegmentName
     ) throws(Failure) -> Contents {
         var file = try bytes(of: path, from: open, limit: limit)
-        var contents = Contents()
-        let found = LineFormat.events(in: &file, seed: name.seed)
-        (contents.ranges, contents.damaged, contents.settled) = (found.ranges, found.damaged, found.settled)
+        var contents = LineFormat.events(in: &file, seed: name.seed)
         contents.lines.reserveCapacity(contents.ranges.count)
         for range in contents.ranges {
             do {
@@ -84,7 +83,7 @@ struct SegmentReader {
     private func read(_ open: OpenFile, at path: String, limit: Int) -> [UInt8]? {
         do throws(FileError) {
             guard let size = try open.sizeOfOnlyLink() else { return nil }
-            let bytes = try open.readFromStart(upTo: min(limit, size))
+            let bytes = try open.read(upTo: min(limit, size))
             return try open.isAt(path) ? bytes : nil
         } catch {
             return nil

@@ -18,9 +18,6 @@ package protocol FileSystem: Sendable {
     /// written. A single byte is written as a whole or not at all.
     func write(_ bytes: UnsafeRawBufferPointer, to file: FileDescriptor, at offset: Int) throws(FileError) -> Int
 
-    /// Reads once from the file's position; zero at its end.
-    func read(from file: FileDescriptor, into buffer: UnsafeMutableRawBufferPointer) throws(FileError) -> Int
-
     /// Reads once at an offset; zero at the end of the file.
     func read(
         from file: FileDescriptor, into buffer: UnsafeMutableRawBufferPointer, at offset: Int

@@ -58,44 +58,14 @@ package final class OpenFile: Sendable {
         }
     }
 
-    /// Replaces one byte. The file was not opened with ``OpenOptions/append``.
-    package func write(_ byte: UInt8, at offset: Int) throws(FileError) {
-        var count = 0
-        var failure: FileError?
-        withUnsafeBytes(of: byte) { bytes in
-            do throws(FileError) {
-                count = try fileSystem.write(bytes, to: descriptor, at: offset)
-            } catch {
-                failure = error
-            }
-        }
-        if let failure { throw failure }
-        guard count == 1 else { throw .inputOutput }
-    }
-
-    /// Reads up to `limit` bytes from the beginning, whatever the file's position is.
-    package func readFromStart(upTo limit: Int) throws(FileError) -> [UInt8] {
-        try read(upTo: limit) { buffer, offset throws(FileError) in
-            try fileSystem.read(from: descriptor, into: buffer, at: offset)
-        }
-    }
-
-    /// Reads from the file's position, up to `limit` bytes.
+    /// Reads up to `limit` bytes from the beginning.
     package func read(upTo limit: Int) throws(FileError) -> [UInt8] {
-        try read(upTo: limit) { buffer, _ throws(FileError) in
-            try fileSystem.read(from: descriptor, into: buffer)
-        }
-    }
-
-    private func read(
-        upTo limit: Int, _ next: (UnsafeMutableRawBufferPointer, Int) throws(FileError) -> Int
-    ) throws(FileError) -> [UInt8] {
         var failure: FileError?
         let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
             do throws(FileError) {
                 while count < limit {
                     let free = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[count...])
-                    let read = try next(free, count)
+                    let read = try fileSystem.read(from: descriptor, into: free, at: count)
                     if read == 0 { break }
                     count += read
                 }

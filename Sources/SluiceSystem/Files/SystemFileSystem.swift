@@ -76,12 +76,6 @@ package struct SystemFileSystem: FileSystem {
     }
 
     package func read(
-        from file: FileDescriptor, into buffer: UnsafeMutableRawBufferPointer
-    ) throws(FileError) -> Int {
-        try checked { systemRead(file.rawValue, buffer.baseAddress, buffer.count) }
-    }
-
-    package func read(
         from file: FileDescriptor, into buffer: UnsafeMutableRawBufferPointer, at offset: Int
     ) throws(FileError) -> Int {
         try checked { pread(file.rawValue, buffer.baseAddress, buffer.count, off_t(offset)) }
@@ -237,10 +231,6 @@ package struct SystemFileSystem: FileSystem {
 }
 
 // In the type, its own methods of these names hide the system's.
-private func systemRead(_ file: CInt, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {
-    read(file, buffer, count)
-}
-
 private func systemWrite(_ file: CInt, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int { write(file, bytes, count) }
 
 private func systemStatus(_ file: CInt) throws(FileError) -> FileStatus {

@@ -19,7 +19,8 @@ package final class Turn: Sendable {
             guard owner.withLock(\.self) != currentThread else {
                 throw SluiceError(
                     .invalidArgument,
-                    "a closure of a Persistence uses the plugin whose state it keeps: read and write only the item there"
+                    "a closure of a Persistence or of an erasure uses the plugin or the store that has called it: use only "
+                        + "what it gets"
                 )
             }
             // A write takes longer than this.
