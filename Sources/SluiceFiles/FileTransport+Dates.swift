@@ -43,25 +43,21 @@ extension FileTransport {
         return Timestamp(milliseconds: now.milliseconds - maximumAge.components.seconds * 1_000)
     }
 
-    /// A longer time than this since the newest date is more probably a wrong clock than a rest.
-    private static let longestRest: Int64 = 365 * 86_400_000
-
     /// Removes expired files, once a day.
-    func removeExpired(in lake: Lake) throws(Lake.Failure) {
+    func removeExpired(in lake: Lake) {
         guard let firstDate else { return }
-        let now = calendar.local(state.withLock(\.time).wallTime())
-        let today = EventCalendar.end(ofDayOf: now)
+        let today = EventCalendar.end(ofDayOf: calendar.local(state.withLock(\.time).wallTime()))
         let (isDue, observer) = state.withLock { state in
             defer { state.lastExpiry = today }
             return (state.lastExpiry != today, state.observer)
         }
         guard isDue else { return }
-        if let newest = try lake.newestEnd(), newest.milliseconds + Self.longestRest < now.milliseconds {
-            return observer.note(
-                "no file of \"\(lake.path)\" was removed because of its age, since the clock is more than a year after the "
-                    + "newest date: set the clock, or remove old dates yourself")
-        }
         let expired = lake.removeFiles(before: firstDate)
+        if expired.kept > 0 {
+            observer.note(
+                "\(expired.kept) dates of \"\(lake.path)\" have passed the maximumAge by more than a year, and are kept, as the "
+                    + "clock can be wrong: set it, or remove their folders yourself")
+        }
         if expired.files > 0 {
             observer.note(
                 "\(expired.files) files with \(expired.events) events of \"\(lake.path)\" were older than the maximumAge, and "

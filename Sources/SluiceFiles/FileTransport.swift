@@ -170,7 +170,7 @@ public final class FileTransport: Transport {
     ) -> Verdict? {
         do throws(Lake.Failure) {
             try lake.enter()
-            try removeExpired(in: lake)
+            removeExpired(in: lake)
             var rest = Batch(batch, group.events)
             while !rest.events.isEmpty, case let overlap = try lake.overlap(of: rest, in: group.folder), overlap > 0 {
                 rest = Batch(rest, overlap..<rest.events.count)

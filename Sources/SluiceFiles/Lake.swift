@@ -141,8 +141,13 @@ extension Lake {
     struct Expired {
         var files = 0
         var events = 0
+        /// The dates whose files stay.
+        var kept = 0
         var failure: FileError?
     }
+
+    /// A date is removed within this time after it has expired. Later, a wrong clock is more probable.
+    private static let longestDelay: Int64 = 365 * 86_400_000
 
     /// Removes the files of the dates that end before `limit`, and the folders that are then empty.
     func removeFiles(before limit: Timestamp) -> Expired {
@@ -150,6 +155,10 @@ extension Lake {
         do throws(FileError) {
             for date in try listed(".") {
                 guard let end = EventCalendar.end(ofFolder: date), end <= limit else { continue }
+                guard limit.milliseconds - end.milliseconds < Self.longestDelay else {
+                    expired.kept += 1
+                    continue
+                }
                 for hour in try listed(date) where hour.hasPrefix("hour=") { try remove("\(date)/\(hour)", &expired) }
                 try remove(date, &expired)
             }
@@ -167,10 +176,5 @@ extension Lake {
             expired.events += file.count
         }
         files.discardDirectory("\(path)/\(folder)")
-    }
-
-    /// The end of the newest date; nil without one.
-    func newestEnd() throws(Failure) -> Timestamp? {
-        try system { () throws(FileError) in try listed(".").compactMap(EventCalendar.end(ofFolder:)).max() }
     }
 }
