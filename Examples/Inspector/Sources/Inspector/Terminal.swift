@@ -101,6 +101,11 @@ enum Terminal {
         }
     }
 
+    /// Writes a line of JSON to standard output.
+    static func writeJSON(_ text: String) {
+        write((isTerminal ? printableJSON(text) : text) + "\n")
+    }
+
     private static func escaping(_ text: String, _ escape: (Unicode.Scalar) -> String) -> String {
         guard text.unicodeScalars.contains(where: isUnprintable) else { return text }
         var result = String.UnicodeScalarView()

@@ -6,6 +6,8 @@ package struct FoundEvent: Sendable {
     package let event: EventFields
     /// The reason of a dead letter.
     package let reason: String?
+    /// Whether no event with its id was found before.
+    package let isFirst: Bool
 }
 
 /// Reads all events and dead letters of a folder, and counts the ones that match a query.
@@ -82,8 +84,9 @@ package struct FolderScan {
             return unreadable += 1
         }
         guard query.matches(event, in: place.process) else { return }
-        if counted.insert(event.id).inserted { tally.add(event) }
-        onMatch(FoundEvent(place: place, event: event, reason: reason))
+        let isFirst = counted.insert(event.id).inserted
+        if isFirst { tally.add(event) }
+        onMatch(FoundEvent(place: place, event: event, reason: reason, isFirst: isFirst))
     }
 
     /// Reads a file. Returns false to end reading.

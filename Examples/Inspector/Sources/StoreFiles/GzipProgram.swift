@@ -5,8 +5,11 @@ package final class GzipProgram {
     private let process = Process()
 
     init(_ arguments: [String], input: Any, output: Any) throws(LakeProblem) {
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["gzip"] + arguments
+        guard let program = ProcessInfo.processInfo.program("gzip") else {
+            throw LakeProblem("the program gzip is not installed")
+        }
+        process.executableURL = URL(fileURLWithPath: program)
+        process.arguments = arguments
         (process.standardInput, process.standardOutput) = (input, output)
         process.standardError = FileHandle.nullDevice
         do {
@@ -46,5 +49,12 @@ package final class GzipProgram {
         }
         guard program.isSuccessful() else { throw LakeProblem("it is no gzip file") }
         return contents
+    }
+}
+
+extension ProcessInfo {
+    /// The path of a program that is installed.
+    package func program(_ name: String) -> String? {
+        environment["PATH", default: ""].split(separator: ":").map { "\($0)/\(name)" }.first { access($0, X_OK) == 0 }
     }
 }

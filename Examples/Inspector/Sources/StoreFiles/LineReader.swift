@@ -29,6 +29,9 @@ struct LineReader {
     mutating func read(
         _ file: ReadOnlyFile, from offset: Int = 0, _ body: (Line) -> Void
     ) throws(FileProblem) -> (end: Int, rest: Int) {
+        // A host overwrites a reused file in order. While it does, a look at the file can find empty lines and behind them a part
+        // of a line, so the end is found by an earlier look.
+        let limit = file.isReused ? try endOfLines(of: file, from: offset) : .max
         var base = offset
         var filled = 0
         var isSkipping = false
@@ -43,7 +46,7 @@ struct LineReader {
                     filled = 0
                 }
             }
-            let count = try fill(from: filled, file, at: base + filled)
+            let count = min(try fill(from: filled, file, at: base + filled), max(0, limit - base - filled))
             if count == 0 { return (base, filled) }
             filled += count
             var start = 0
@@ -58,6 +61,17 @@ struct LineReader {
             }
             base += start
             filled -= start
+        }
+    }
+
+    /// The place behind the last line that isn't empty.
+    private mutating func endOfLines(of file: ReadOnlyFile, from offset: Int) throws(FileProblem) -> Int {
+        var (place, end) = (offset, offset)
+        while true {
+            let count = try fill(from: 0, file, at: place)
+            if count == 0 { return end }
+            if let last = buffer[..<count].lastIndex(where: { $0 != 0x0A }) { end = place + last + 2 }
+            place += count
         }
     }
 

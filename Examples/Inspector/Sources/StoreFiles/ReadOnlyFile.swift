@@ -34,6 +34,9 @@ package final class ReadOnlyFile {
     private let path: String
     private let descriptor: CInt
 
+    /// Whether the store uses it again: empty lines follow its last line.
+    var isReused: Bool { path.hasSuffix("-r.jsonl") }
+
     package init(_ path: String) throws(FileProblem) {
         self.path = path
         // A FIFO in place of the file would wait for a writer without O_NONBLOCK.

@@ -161,8 +161,8 @@ package struct StoreFolder: Sendable {
         guard entries.isEmpty || entries.contains(where: { isDay($0) || routeName(ofDirectory: $0) != nil }) else {
             throw NotAStore("\(path) is not the folder of a JSONLStore: pass the one that the host passes to it")
         }
-        if let lake = try LakeFolder(path), try lake.files().contains(where: \.isCompressed) {
-            throw NotAStore("\(path) has compressed files of events: use sluice query or sluice erase")
+        if let lake = try LakeFolder(path), try lake.files().contains(where: { $0.isCompressed || $0.hasHour }) {
+            throw NotAStore("\(path) has compressed or hourly files of events: use sluice query or sluice erase")
         }
     }
 

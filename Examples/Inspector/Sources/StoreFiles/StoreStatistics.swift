@@ -104,7 +104,7 @@ package struct StoreStatistics {
         process.waiting += waiting
         process.bytes += end + rest
         waitingBytes += end + rest
-        priorities[segment.priority, default: 0] += waiting
+        if !segment.isCollected { priorities[segment.priority, default: 0] += waiting }
         if rest > 0, !process.isRunning || !directory.mayGrow(segment) { damaged += 1 }
     }
 

@@ -176,6 +176,29 @@ struct ReadingTests {
         #expect(result.end == text.utf8.count - 4)
     }
 
+    @Test("A reused file has whole lines only, also while a host overwrites it")
+    func readsOverwrittenFile() throws {
+        let folder = try TestFolder()
+        let path = "\(folder.path)/normal-0000000000000001-1-r.jsonl"
+        let line = [UInt8](repeating: UInt8(ascii: "x"), count: 299) + [0x0A]
+        let lines = 800
+        try Data(repeating: 0x0A, count: lines * line.count).write(to: URL(fileURLWithPath: path))
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+        let writer = Thread {
+            for number in 0..<lines { pwrite(file.fileDescriptor, line, line.count, off_t(number * line.count)) }
+        }
+        writer.start()
+        var reader = LineReader()
+        var (whole, parts) = (0, 0)
+        while whole < lines {
+            whole = 0
+            _ = try reader.readAll(of: path) { _, read in
+                if read.bytes.count == line.count - 1 { whole += 1 } else if !read.bytes.isEmpty { parts += 1 }
+            }
+        }
+        #expect(parts == 0)
+    }
+
     @Test("A path that is no store gets advice")
     func refusesOtherFolders() throws {
         let folder = try TestFolder()

@@ -55,7 +55,7 @@ struct Dead: AsyncParsableCommand {
     }
 
     private func write(_ line: String) {
-        Terminal.write((json && Terminal.isTerminal ? Terminal.printableJSON(line) : line) + "\n")
+        if json { Terminal.writeJSON(line) } else { Terminal.write(line + "\n") }
     }
 
     private func text(_ letter: DeadLetterLine?, _ route: String) -> String {

@@ -70,10 +70,7 @@ enum DuckDB {
         try run(program, options + ["-cmd", view, "-c", query], output: .standardOutput)
     }
 
-    private static var program: String? {
-        let path = ProcessInfo.processInfo.environment["PATH", default: ""]
-        return path.split(separator: ":").map { "\($0)/duckdb" }.first { access($0, X_OK) == 0 }
-    }
+    private static var program: String? { ProcessInfo.processInfo.program("duckdb") }
 
     private static func run(_ program: String, _ arguments: [String], output: FileHandle) throws {
         let process = Process()
@@ -81,7 +78,10 @@ enum DuckDB {
         process.arguments = arguments
         process.standardOutput = output
         try process.run()
+        // Ctrl-C ends the program. This command then removes the file of events that the program has read.
+        let handlers = [SIGINT, SIGQUIT].map { ($0, signal($0, SIG_IGN)) }
         process.waitUntilExit()
+        for (number, handler) in handlers { signal(number, handler) }
         guard process.terminationStatus == 0 else { throw ExitCode.failure }
     }
 }

@@ -64,13 +64,14 @@ struct Export: AsyncParsableCommand {
     static func events(of user: String?, from folder: StoreFolder, to path: String?) throws -> Bool {
         let output = try path.map { try OutputFile($0) }
         var scan = FolderScan(EventQuery())
-        var printed: Set<String> = []
+        var printed = 0
         var failure: WriteFailure?
         try scan.read(folder) { _ in
             failure == nil
         } onMatch: { found in
             if let user, !found.event.users.contains(user) { return }
-            guard let line = found.place.line, printed.insert(found.event.id).inserted, failure == nil else { return }
+            guard let line = found.place.line, found.isFirst, failure == nil else { return }
+            printed += 1
             guard let output else { return print(line) }
             do throws(WriteFailure) {
                 try Terminal.write(line.bytes + [0x0A], to: output.descriptor)
@@ -84,17 +85,17 @@ struct Export: AsyncParsableCommand {
             Terminal.note(
                 "left out: \(Terminal.counted(scan.unreadable, "damaged or encrypted line")): see sluice verify")
         }
-        if printed.isEmpty {
+        if printed == 0 {
             Terminal.note(user.map { "no event has the id \($0)" } ?? "\(folder.path) has no events")
         } else if path != nil || user != nil {
-            Terminal.note(Terminal.counted(printed.count, "event"))
+            Terminal.note(Terminal.counted(printed, "event"))
         }
         return scan.problems.isEmpty && scan.unreadable == 0
     }
 
     private static func print(_ line: EventLine) {
         let text = String(decoding: line.bytes, as: UTF8.self)
-        Terminal.write((Terminal.isTerminal ? Terminal.printableJSON(text) : text) + "\n")
+        Terminal.writeJSON(text)
     }
 }
 

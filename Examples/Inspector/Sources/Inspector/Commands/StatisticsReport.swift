@@ -27,10 +27,12 @@ struct StatisticsReport {
         section(
             ["event", noun, "dead letters"],
             statistics.names.map { [displayed($0.name), grouped($0.count.waiting), grouped($0.count.deadLetters)] })
-        if statistics.waiting > 0 {
+        if !statistics.priorities.isEmpty {
             section(
                 ["priority", noun],
                 [Event.Priority.critical, .normal].map { ["\($0)", grouped(statistics.priorities[$0] ?? 0)] })
+        }
+        if statistics.waiting > 0 {
             section(
                 ["age", noun],
                 zip(StoreStatistics.ageLimits, statistics.ages).map { [$0.name, grouped($1)] })

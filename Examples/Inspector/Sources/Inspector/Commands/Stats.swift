@@ -38,7 +38,7 @@ struct Stats: AsyncParsableCommand {
         let statistics = try StoreStatistics(of: folder, at: now)
         if json {
             let text = StatisticsJSON(statistics: statistics, capacity: capacity).text
-            Terminal.write((Terminal.isTerminal ? Terminal.printableJSON(text) : text) + "\n")
+            Terminal.writeJSON(text)
         } else if prometheus {
             Terminal.write(StatisticsMetrics(statistics: statistics).text)
         } else {
