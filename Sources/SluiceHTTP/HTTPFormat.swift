@@ -239,8 +239,8 @@ extension HTTPFormat {
     /// ```
     ///
     /// The objects are those of a `FileTransport`: `date=2026-11-27/<id>-<hash>-<count>.ndjson.gz`, by the dates of the events. A
-    /// batch with several dates is as many requests. A batch that is sent once more has the same names, and its events count as
-    /// duplicates. Without zlib, the objects aren't compressed and end with `.ndjson`.
+    /// batch with several dates is as many requests. A request that is sent once more has the same name, and its events count as
+    /// duplicates. After a lost response, the next one can have other events, and another name. Without zlib, the objects aren't compressed and end with `.ndjson`.
     ///
     /// - Parameters:
     ///   - region: The region, which is signed. Most other stores take `us-east-1`.

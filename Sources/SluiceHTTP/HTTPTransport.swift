@@ -122,7 +122,7 @@ public final class HTTPTransport: Transport {
         var results: [(events: [Int], verdicts: Verdicts)] = []
         for request in requests {
             blank.endpoint = request.endpoint
-            if requests.count == 1 { return try await send(batch, blank) }
+            if request.endpoint.isEmpty, requests.count == 1 { return try await send(batch, blank) }
             do {
                 results.append((request.events, try await send(Batch(batch, request.events), blank)))
             } catch {

@@ -56,7 +56,8 @@ extension Verdicts {
             if case .all(let verdict) = result.verdicts.kind { verdict } else { nil }
         }
         let status = results.compactMap(\.verdicts.status).last
-        if wholes.count == results.count, let whole = Verdict(common: wholes) {
+        // A time that an endpoint names is for its events.
+        if let whole = wholes.first, wholes.count == results.count, wholes.allSatisfy({ $0 == whole }), !whole.hasTime {
             var merged = Verdicts.all(whole, status: status)
             merged.response = results.compactMap(\.verdicts.response).last
             return merged
@@ -83,6 +84,8 @@ extension Verdicts {
 }
 
 extension Verdict {
+    fileprivate var hasTime: Bool { if case .retry(let after?) = kind { after > .zero } else { false } }
+
     /// Which of two verdicts on one event counts: the higher one.
     fileprivate var rank: Int {
         switch kind {
@@ -93,21 +96,5 @@ extension Verdict {
         case .hold: 4
         case .retry: 5
         }
-    }
-
-    /// The verdict that represents all of `verdicts`: the only one, or the longest of several retries.
-    fileprivate init?(common verdicts: [Verdict]) {
-        guard let first = verdicts.first else { return nil }
-        self = first
-        guard case .retry = first.kind else {
-            if verdicts.contains(where: { $0 != first }) { return nil }
-            return
-        }
-        var longest: Duration?
-        for verdict in verdicts {
-            guard case .retry(let after) = verdict.kind else { return nil }
-            longest = [longest, after].compactMap(\.self).max()
-        }
-        self = .retry(after: longest, reason: first.reason)
     }
 }

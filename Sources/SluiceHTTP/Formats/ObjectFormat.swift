@@ -62,7 +62,7 @@ struct ObjectFormat: WireFormat {
         case (400, "ExpiredToken"), (400, "InvalidToken"):
             .hold(reason: "the session token is invalid or has expired; sign with a new one")
         case (403, "RequestTimeTooSkewed"):
-            .hold(reason: "the clock differs too much from the store's; set it, or use the clockCorrection")
+            .hold(reason: "the clock differs too much from the store's; set it")
         case (501, _): .hold(reason: "the store doesn't know If-None-Match; pass replaces: true")
         // No answer of a store is about single events.
         case (400, _?): .hold(reason: "the store refuses the request; check the URL and the region")

@@ -41,8 +41,7 @@ struct MixpanelFormat: WireFormat {
         let events = try batch.events.map { try $0.record() }
         let isForEvents = ![Self.persons, Self.groups].contains(request.endpoint)
         request.appendPath(
-            isForEvents ? Self.events : request.endpoint,
-            replacing: [Self.events, Self.persons, Self.groups, "track"])
+            isForEvents ? "import" : request.endpoint, replacing: ["import", Self.persons, Self.groups, "track"])
         request.appendQuery("strict", "1")
         if isForEvents {
             if let project { request.appendQuery("project_id", project) }
@@ -104,7 +103,8 @@ struct MixpanelFormat: WireFormat {
 
     // MARK: Events
 
-    private static let events = "import"
+    /// The endpoint without a name: the route waits for a time that it names.
+    private static let events = ""
     /// The names that the format writes itself.
     private static let names: Set<String> = [
         "time", "distinct_id", "$insert_id", "$device_id", "$user_id",

@@ -92,7 +92,7 @@ struct SeveralRequestsTests {
     func endpointsGetRequests() async throws {
         let client = EndpointClient { _, _ in Self.ok }
         #expect(try await Self.transport(client).send(Self.batch()) == .all(.accepted, status: 200))
-        #expect(client.requests.map(\.endpoint) == ["engage", "import", "groups"])
+        #expect(client.requests.map(\.endpoint) == ["engage", "", "groups"])
         let bodies = try client.requests.map { try JSONReader.value(of: $0.body).array?.compactMap(\.object) ?? [] }
         #expect(bodies[0].map { $0["$append"] ?? $0["$set"] } == [["tags": "a"], ["tags": "b"], ["n": 4]])
         #expect(bodies[1].map { $0["properties"]?.object?["n"] } == [1, 3])
@@ -153,28 +153,33 @@ struct SeveralRequestsTests {
         #expect(await pipeline.shutdown().isBalanced)
     }
 
-    @Test("if all requests are to be retried, the route pauses as long as the longest of them")
-    func allRetriesAreOne() async throws {
+    @Test("a time that an endpoint names is for its events, and one of the endpoint without a name for the route")
+    func namedTimesAreTheirEndpoints() async throws {
         let client = EndpointClient { request, _ in
-            HTTPResponse(status: 503, headers: [("Retry-After", request.endpoint == "import" ? "7" : "3")])
+            HTTPResponse(status: 503, headers: [("Retry-After", request.endpoint.isEmpty ? "7" : "3")])
         }
-        guard case .all(let verdict) = try await Self.transport(client).send(Self.batch()).kind,
-            verdict.kind == .retry(after: .seconds(7))
-        else {
-            Issue.record("no retry of the whole batch")
+        let transport = Self.transport(client)
+        let batch = try Self.batch()
+        guard case .each(let verdicts) = try await transport.send(batch).kind else {
+            Issue.record("one verdict for all endpoints")
             return
         }
+        #expect(verdicts.map(\.kind) == [3, 7, 3, 7, 3].map { .retry(after: .seconds($0)) })
         #expect(client.requests.count == 3)
+        for (index, isWhole) in [(0, false), (1, true)] {
+            let alone = try await transport.send(Batch(id: 2, events: [batch.events[index]]))
+            if case .all = alone.kind { #expect(isWhole) } else { #expect(!isWhole) }
+        }
     }
 
     @Test("without a response, the requests behind it are not tried, and the results before it count")
     func noResponseEndsSending() async throws {
         let client = EndpointClient { request, _ in
-            if request.endpoint == "import" { throw SluiceError(.inputOutput, "no connection") }
+            if request.endpoint.isEmpty { throw SluiceError(.inputOutput, "no connection") }
             return Self.ok
         }
         #expect(try await Self.fates(client) == [.accepted, .retry, .retry, .retry, .accepted])
-        #expect(client.requests.map(\.endpoint) == ["engage", "import"])
+        #expect(client.requests.map(\.endpoint) == ["engage", ""])
         let dead = EndpointClient { _, _ in throw SluiceError(.inputOutput, "no connection") }
         await #expect(throws: SluiceError.self) { try await Self.fates(dead) }
         #expect(dead.requests.count == 1)
@@ -207,7 +212,7 @@ struct SeveralRequestsTests {
         #expect(
             try await Self.transport(client).send(batch).fates(of: 4)
                 == [.unsendable, .accepted, .unsendable, .accepted])
-        #expect(client.requests.map(\.endpoint) == ["engage", "import"])
+        #expect(client.requests.map(\.endpoint) == ["engage", ""])
     }
 
     @Test("a failed request is sent again with the same bytes, and the accepted ones are not")
@@ -226,7 +231,7 @@ struct SeveralRequestsTests {
         #expect(route.delivered == 3 && route.waiting == 0 && route.rejected == 0)
         #expect(route.attempts.lastStatus == 200)
         let requests = client.requests
-        #expect(requests.map(\.endpoint) == ["engage", "import", "engage"])
+        #expect(requests.map(\.endpoint) == ["engage", "", "engage"])
         #expect(requests[0].body == requests[2].body)
         #expect(Set(requests.map(\.id)).count == 1)
         #expect(requests.map(\.retryCount) == [0, 0, 1])
