@@ -29,7 +29,7 @@ extension Pipeline {
         let before = await routes.ledgerWithStores()
         let count = await Task.runningOnOwnThread(hasThreads: path.environment.hasThreads) { self.forgetUser() }
         let areEventsGone = await routes.all { await $0.deleteAll() }
-        let areLettersGone = await routes.all { await DeadLetterAccess($0).discardAll() }
+        let areLettersGone = await routes.all { await $0.discardDeadLetters() }
         let (after, isComplete) = (await routes.ledgerWithStores(), count != nil && areEventsGone && areLettersGone)
         return ErasureReport(from: before, to: after, states: count ?? 0, isComplete: isComplete).noting(after)
     }

@@ -207,7 +207,7 @@ public final class Pipeline: EventTracking {
     /// - Throws: ``SluiceError/Code/shutDown`` after a shutdown, or an error if a store can't be read.
     public func deadLetters(route: String? = nil) async throws(SluiceError) -> [DeadLetter] {
         var letters: [DeadLetter] = []
-        for route in try routes.named(route) { letters += try await DeadLetterAccess(route).all() }
+        for route in try routes.named(route) { letters += try await route.deadLetters() }
         return letters
     }
 
@@ -226,7 +226,7 @@ public final class Pipeline: EventTracking {
     public func replayDeadLetters(
         route: String? = nil, where isMatch: @escaping @Sendable (DeadLetter) -> Bool = { _ in true }
     ) async throws(SluiceError) -> Int {
-        try await routes.sum(route) { letters throws(SluiceError) in try await letters.replay(where: isMatch) }
+        try await routes.sum(route) { route throws(SluiceError) in try await route.replayDeadLetters(where: isMatch) }
     }
 
     /// Deletes dead letters for good.
@@ -244,7 +244,7 @@ public final class Pipeline: EventTracking {
     public func discardDeadLetters(
         route: String? = nil, where isMatch: @escaping @Sendable (DeadLetter) -> Bool
     ) async throws(SluiceError) -> Int {
-        try await routes.sum(route) { letters throws(SluiceError) in try await letters.discard(where: isMatch) }
+        try await routes.sum(route) { route throws(SluiceError) in try await route.discardDeadLetters(where: isMatch) }
     }
 
     /// Changes the triggers of all routes at run time, and sends the waiting events.

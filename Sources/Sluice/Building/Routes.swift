@@ -28,10 +28,10 @@ struct Routes: Sendable {
 
     /// Adds up a count of dead letters of the route with that name, or of all routes.
     func sum(
-        _ name: String?, _ count: (DeadLetterAccess) async throws(SluiceError) -> Int
+        _ name: String?, _ count: (RouteRuntime) async throws(SluiceError) -> Int
     ) async throws(SluiceError) -> Int {
         var sum = 0
-        for route in try named(name) { sum += try await count(DeadLetterAccess(route)) }
+        for route in try named(name) { sum += try await count(route) }
         return sum
     }
 

@@ -136,16 +136,3 @@ public struct Verdicts: Sendable, Hashable {
         Verdicts(.each(verdicts), status: status)
     }
 }
-
-extension Verdicts {
-    /// Whether the receiver has answered the request as a whole, and other verdicts are the transport's own: it could not send
-    /// some of the events.
-    package var areCommon: Bool {
-        guard case .each(let list) = kind else { return true }
-        let received = list.filter { $0.kind != .unsendable }
-        guard received.count < list.count, let kind = received.first?.kind else { return false }
-        // Zero is no failure: without the others, these events are sent immediately.
-        guard case .retry(let after) = kind, after != .zero else { return false }
-        return received.allSatisfy { $0.kind == kind }
-    }
-}

@@ -33,16 +33,11 @@ package struct CurrentSend: Sendable {
     static func wait<Value>(for route: RouteRuntime, _ body: () async -> Value) async -> Value? {
         guard let own = current?.route else { return await body() }
         let isCircle = waits.withLock { waits in
-            var reached = [route]
-            var index = 0
-            while index < reached.count {
-                if reached[index] === own { return true }
-                let next = waits.filter { wait in
-                    wait.route === reached[index] && !reached.contains { $0 === wait.other }
-                }
-                reached += next.map(\.other)
-                index += 1
+            // It ends, because no wait makes a circle.
+            func leads(_ route: RouteRuntime) -> Bool {
+                route === own || waits.contains { $0.route === route && leads($0.other) }
             }
+            if leads(route) { return true }
             waits.append((own, route))
             return false
         }

@@ -20,20 +20,6 @@ struct RouteJournal: Sendable {
         ledger = RouteLedger(name: name)
     }
 
-    /// - Parameters:
-    ///   - backlog: the store's backlog. Nil if the store isn't asked, because it may hang: the ledger then has the
-    ///     route's own counts.
-    ///   - resolved: the events with a verdict that the store still has.
-    ///   - setAside: see ``RouteLedger/setAside``.
-    /// - Returns: the ledger with the counts of the store.
-    func ledger(with backlog: Backlog?, resolved: Int, setAside: Int) -> RouteLedger {
-        var ledger = ledger
-        ledger.setAside = setAside
-        ledger.stored = backlog.map { $0.events - resolved } ?? ledger.waiting
-        ledger.deadLetters = backlog?.deadLetters ?? ledger.deadLetters
-        return ledger
-    }
-
     mutating func takeDiagnostics() -> [Diagnostic] {
         defer { diagnostics = [] }
         return diagnostics
@@ -155,7 +141,9 @@ struct RouteJournal: Sendable {
             report(.resumed, "the receiver accepts events; \(count) had waited")
         }
         for case .reject(let events, _) in settlement.actions {
-            for (reason, events) in Dictionary(grouping: events, by: \.reason) { reportDeadLetters(events, reason) }
+            for (reason, events) in Dictionary(grouping: events, by: \.failure.reason) {
+                reportDeadLetters(events, reason)
+            }
         }
         ledger.delivered += answer.accepted.count
         ledger.duplicates += answer.duplicates

@@ -31,16 +31,16 @@ extension RouteRuntime {
                     return await Task.runningOnOwnThread(hasThreads: environment.hasThreads) {
                         let (events, isComplete) = self.erase(in: open, where: isMatch)
                         var report = eraseStored(isComplete)
-                        self.update { $0.endErasure(number, report) }
+                        self.update { $0.endErasure(report) }
                         report.events += events
-                        DeadLetterAccess(self).noteCount()
+                        self.noteDeadLetters()
                         self.update { $0.gate.leave() }
                         return report
                     }
                 case .wait(let inputs): await wait(for: .changed, inputs: inputs)
                 case .stop:
                     let report = ErasureReport(left: ["\(name): the pipeline was shut down: erase in the next process"])
-                    update { $0.endErasure(number, report) }
+                    update { $0.endErasure(report) }
                     return report
                 }
             }

@@ -6,25 +6,20 @@
 /// The route counts its waiting events itself, because everything that enters or leaves its store passes it. The store has
 /// an event a moment before the route counts it. Therefore the number can be too low for that moment, and never too high.
 struct RouteState: Sendable {
-    /// The end that the host has asked for.
-    private struct Stop: Sendable {
-        var deadline: Duration
-        /// After so many failures without a response, the stop doesn't wait for the next attempt: there is no network or no
-        /// receiver.
-        let maximumFailures: Int
-    }
-
     private var policy: DeliveryPolicy
     private(set) var rule: DeliveryRule
     private var passes: Passes
     private var conditions: Conditions
     private var sizes: BatchSizes
-    private var stop: Stop?
+    /// The end that the host has asked for. After so many failures without a response, it doesn't wait for the next attempt:
+    /// there is no network or no receiver.
+    private var stop: (deadline: Duration, maximumFailures: Int)?
     var journal: RouteJournal
     var gate = StoreGate()
     var waiters = Waiters()
     private(set) var flushes = Flushes()
-    var erasures = Erasures()
+    /// The erasures that the host has begun, and the ended ones: one is made after the other.
+    private var erasures = (begun: 0, ended: 0)
     /// Whether a worker is taking a batch. Only one does at a time. Therefore the store's answer tells whether
     /// it has events for any worker.
     private(set) var isTaking = false
@@ -60,10 +55,10 @@ struct RouteState: Sendable {
         // Events in unread files are older and are taken first. They would use up a pass for the counted events alone.
         let mayBegin = isLast && journal.ledger.unreadBytes == 0
         let isReady = !rule.isInDoubt && !conditions.mustWait
-        switch passes.appended(priority, waiting: takeable, mayBegin: mayBegin, isReady: isReady, at: now) {
-        case .never: break
-        case .now: waiters.changed()
-        case .by(let time): if waiters.alarm.map({ time < $0 }) ?? true { waiters.changed() }
+        if let time = passes.appended(priority, waiting: takeable, mayBegin: mayBegin, isReady: isReady, at: now),
+            waiters.alarm.map({ time < $0 }) ?? true
+        {
+            waiters.changed()
         }
     }
 
@@ -82,9 +77,13 @@ struct RouteState: Sendable {
         requestFlush()
     }
 
-    /// The ledger; see ``RouteJournal/ledger(with:resolved:setAside:)``.
+    /// The ledger with the counts of the store. Without a backlog, because the store may hang, it has the route's own counts.
     func ledger(with backlog: Backlog?) -> RouteLedger {
-        journal.ledger(with: backlog, resolved: rule.resolved, setAside: rule.setAside)
+        var ledger = journal.ledger
+        ledger.setAside = rule.setAside
+        ledger.stored = backlog.map { $0.events - rule.resolved } ?? ledger.waiting
+        ledger.deadLetters = backlog?.deadLetters ?? ledger.deadLetters
+        return ledger
     }
 
     // MARK: Host
@@ -100,8 +99,7 @@ struct RouteState: Sendable {
     /// sending must wait.
     mutating func flush(until deadline: Duration? = nil, _ resume: @escaping @Sendable (FlushReport) -> Void) {
         flushes.begin(
-            untaken: takeable == Passes.unknown ? journal.ledger.waiting - rule.waiting - unsettled : takeable,
-            rule.open, until: deadline, resume)
+            untaken: untaken, rule.open, until: deadline, resume)
         if isStopped { return endFlushes() }
         requestFlush()
     }
@@ -110,13 +108,9 @@ struct RouteState: Sendable {
     mutating func endFlushes(_ which: Flushes.End = .all) { flushes.end(which, journal.ledger) }
 
     mutating func connectivityChanged(_ connectivity: Signal.Connectivity) {
-        switch conditions.connectivityChanged(connectivity) {
-        case .regained:
-            passes.flushRequested()
-            rule.endWaits(byNetwork: true)
-        case .changed: rule.endWaits(byNetwork: true)
-        case .lost, .same: break
-        }
+        let (isOther, isRegained) = conditions.connectivityChanged(connectivity)
+        if isRegained { passes.flushRequested() }
+        if isOther { rule.endWaits(byNetwork: true) }
         waiters.changed()
     }
 
@@ -129,7 +123,7 @@ struct RouteState: Sendable {
     }
 
     mutating func setPaused(_ isPaused: Bool) {
-        conditions.setPaused(isPaused)
+        conditions.isPaused = isPaused
         waiters.changed()
     }
 
@@ -154,7 +148,7 @@ struct RouteState: Sendable {
     /// Drains until nothing waits or the earliest deadline is reached, or until `maximumFailures` attempts in a row got no
     /// response.
     mutating func stop(deadline: Duration, maximumFailures: Int = .max) {
-        stop = Stop(deadline: min(deadline, stop?.deadline ?? deadline), maximumFailures: maximumFailures)
+        stop = (min(deadline, stop?.deadline ?? deadline), maximumFailures)
         requestFlush()
     }
 
@@ -184,10 +178,11 @@ struct RouteState: Sendable {
 
     // MARK: Deciding
 
+    /// The counted events that can be taken from the store.
+    private var untaken: Int { journal.ledger.waiting - rule.waiting - unsettled }
+
     /// Events that can be taken from the store.
-    private var takeable: Int {
-        journal.ledger.unreadBytes > 0 ? Passes.unknown : journal.ledger.waiting - rule.waiting - unsettled
-    }
+    private var takeable: Int { journal.ledger.unreadBytes > 0 ? Passes.unknown : untaken }
 
     /// Whether no worker sends or uses the store.
     var isQuiet: Bool { !isTaking && !rule.open.contains(where: \.isInFlight) }
@@ -274,34 +269,22 @@ struct RouteState: Sendable {
         // Ends complete flushes only now. Otherwise a host could pause after its flush, and this take would still follow.
         endFlushes(.complete)
         passes.took(batch.events.count, critical: critical)
-        waiters.noted()
-        // There may be room and work for another worker.
-        if policy.maximumBatchesInFlight > 1 || mustErase { waiters.changed() }
-    }
-
-    /// Call this when the store gave a worker no batch.
-    ///
-    /// - Returns: the value of ``Waiters/inputs`` if the worker must call ``compare(_:inputs:at:random:)``: something waits,
-    ///   and no other thread can be the reason that the store has returned nothing. Until then, no other worker takes a batch.
-    mutating func foundNothing(hasFailed: Bool, inputs: Int, at now: Duration, random: () -> UInt64) -> Int? {
-        gate.leave()
-        if !hasFailed {
-            passes.foundNothing()
-            if takeable > 0, inputs == waiters.inputs { return waiters.inputs }
-        }
-        isTaking = false
-        if hasFailed { rule.storeFailed(at: now, random: random) }
+        // There may be room and work for another worker, or an erasure.
         waiters.changed()
-        return nil
     }
 
-    /// Compares the count with the store's backlog, which was read without the lock after
-    /// ``foundNothing(hasFailed:inputs:at:random:)``.
-    mutating func compare(_ backlog: Backlog, inputs seen: Int, at now: Duration, random: () -> UInt64) {
+    /// Call this when the store gave a worker no batch, with the backlog that the worker has read afterwards; nil if the store
+    /// has failed.
+    mutating func foundNothing(
+        _ backlog: Backlog?, inputs seen: Int, at now: Duration, random: () -> UInt64
+    ) {
+        gate.leave()
         isTaking = false
         defer { waiters.changed() }
-        // The store can have removed a batch that the route still counts.
-        guard waiters.inputs == seen, unsettled == 0 else { return }
+        guard let backlog else { return rule.storeFailed(at: now, random: random) }
+        passes.foundNothing()
+        // Otherwise another thread can be the reason: it has counted or removed events since.
+        guard takeable > 0, waiters.inputs == seen, unsettled == 0 else { return }
         let missing = journal.ledger.waiting + rule.resolved - backlog.events
         if missing > 0 {
             reported { $0.lost(missing, .vanished) }
@@ -343,8 +326,7 @@ struct RouteState: Sendable {
         journal.record(settlement, row: rule.row, isSearching: rule.isSearching)
         flushes.record(settlement)
         rule.settled(settlement.part, settlement.actions)
-        waiters.noted()
-        if policy.maximumBatchesInFlight > 1 || mustErase { waiters.changed() }
+        waiters.changed()
     }
 }
 
@@ -352,18 +334,19 @@ struct RouteState: Sendable {
 
 extension RouteState {
     /// Whether workers must wait for an erasure.
-    private var mustErase: Bool { !isStopped && erasures.current != nil }
+    private var mustErase: Bool { !isStopped && erasures.ended < erasures.begun }
 
     /// Adds an erasure behind the ones that wait or run.
     mutating func beginErasure() -> Int {
-        defer { waiters.changed() }
-        return erasures.add()
+        waiters.changed()
+        erasures.begun += 1
+        return erasures.begun
     }
 
     /// Decides the next step of the caller of an erasure.
     mutating func nextStep(ofErasure number: Int) -> ErasureStep {
         if isStopped { return .stop }
-        guard erasures.current == number, isQuiet, gate.enter() else { return .wait(inputs: waiters.inputs) }
+        guard number == erasures.ended + 1, isQuiet, gate.enter() else { return .wait(inputs: waiters.inputs) }
         return .erase(rule.open)
     }
 
@@ -373,7 +356,7 @@ extension RouteState {
     mutating func took(toDelete batch: Batch) -> OpenBatch? {
         rule.took(batch, size: BatchSize(events: .max, bytes: .max))
         flushes.took(batch)
-        return gate.isOpen ? rule.batch(batch.id) : nil
+        return gate.isOpen ? rule.open.last : nil
     }
 
     /// Takes erased events out of an open batch.
@@ -386,29 +369,12 @@ extension RouteState {
     }
 
     /// Ends an erasure, and counts the store's part of it.
-    mutating func endErasure(_ number: Int, _ report: ErasureReport) {
+    mutating func endErasure(_ report: ErasureReport) {
         reported { $0.erased(report) }
-        erasures.remove(number)
+        erasures.ended += 1
         // The workers end the flushes, unless they find events that came in the meantime.
         waiters.changed()
     }
-}
-
-/// The erasures that the host waits for, one after the other.
-struct Erasures: Sendable {
-    private var waiting: [Int] = []
-    private var last = 0
-
-    /// The one that runs or must begin.
-    var current: Int? { waiting.first }
-
-    mutating func add() -> Int {
-        last += 1
-        waiting.append(last)
-        return last
-    }
-
-    mutating func remove(_ number: Int) { waiting.removeAll { $0 == number } }
 }
 
 // MARK: - Status

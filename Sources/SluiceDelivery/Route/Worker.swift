@@ -37,7 +37,7 @@ struct Worker {
         // The transport would refuse to send in a cancelled task.
         var verdicts = Verdicts.all(.retry())
         if !Task.isCancelled { verdicts = await send(part.batch) }
-        if Task.isCancelled, !verdicts.hasAcceptance {
+        if Task.isCancelled, Answer(verdicts, count: part.places.count).accepted.isEmpty {
             // Cancelled by ``RouteRuntime/cancelSends()``, before the process is suspended: no answer of the receiver.
             route.update { $0.takeBack(part) }
             route.startWorker()
@@ -66,15 +66,15 @@ struct Worker {
                 let date = route.environment.time.wallTime()
                 let letters = events.map { event in
                     DeadLetter(
-                        line: event.line, reason: event.reason, date: date, status: event.status,
-                        response: event.response.text)
+                        line: event.line, reason: event.failure.reason, date: date, status: event.failure.status,
+                        response: event.failure.response.text)
                 }
                 route.store.reject(letters, in: id)
             case .settle(let places, let id): route.store.settle(places, of: id)
             case .remove(let id): _ = route.remove(id)
             }
         }
-        if settlement.rejected > 0 { DeadLetterAccess(route).noteCount() }
+        if settlement.rejected > 0 { route.noteDeadLetters() }
     }
 
     // MARK: Deciding
@@ -82,18 +82,12 @@ struct Worker {
     /// Changes the state, decides the next step, and passes the status to the store if it has changed.
     private func next(_ change: (inout RouteState, _ now: Duration) -> Void = { _, _ in }) -> Step {
         let random = route.environment.random
-        guard let statusKeeper else {
-            return route.decide { state, now in
-                change(&state, now)
-                return state.next(at: now, random: random)
-            }
-        }
         var (step, status) = route.decide { state, now in
             change(&state, now)
-            return (state.next(at: now, random: random), state.takeStatus())
+            return (state.next(at: now, random: random), statusKeeper == nil ? nil : state.takeStatus())
         }
         while let changed = status {
-            statusKeeper.keep(changed)
+            statusKeeper?.keep(changed)
             status = route.update { $0.takeNextStatus() }
         }
         return step
@@ -101,32 +95,17 @@ struct Worker {
 
     /// Takes the next batch from the store. The worker is at the gate.
     private func take(_ size: BatchSize, _ inputs: Int) -> Step {
-        var failure: SluiceError?
+        var backlog: Backlog?
         do throws(SluiceError) {
             if let batch = try route.store.nextBatch(size), !batch.events.isEmpty {
                 return next { state, _ in state.took(batch, size) }
             }
+            backlog = route.store.backlog
         } catch {
-            failure = error
+            route.report("the next batch could not be read: \(error)")
         }
         let (now, random) = (route.environment.time.continuousTime(), route.environment.random)
-        let unexplained = route.update { state in
-            if let failure { state.journal.report(.store, "the next batch could not be read: \(failure)") }
-            return state.foundNothing(hasFailed: failure != nil, inputs: inputs, at: now, random: random)
-        }
-        if let unexplained {
-            let backlog = route.store.backlog
-            route.update { $0.compare(backlog, inputs: unexplained, at: now, random: random) }
-        }
+        route.update { $0.foundNothing(backlog, inputs: inputs, at: now, random: random) }
         return next()
-    }
-}
-
-extension Verdicts {
-    fileprivate var hasAcceptance: Bool {
-        switch kind {
-        case .all(let verdict): verdict.isAccepted
-        case .each(let verdicts): verdicts.contains(where: \.isAccepted)
-        }
     }
 }

@@ -8,7 +8,7 @@ struct Answer: Sendable {
     var duplicates = 0
     /// Events that become dead letters without doubt: the format can't send them, or the receiver refused them by name and
     /// judged the others differently.
-    var dead: [(index: Int, verdict: Verdict)] = []
+    var dead: [(index: Int, failure: Failure)] = []
     /// Events to send later, because the receiver has named them and a time.
     var later: [(index: Int, after: Duration)] = []
     /// Events whose attempt failed, in groups: an event that was named is a group by itself.
@@ -19,8 +19,6 @@ struct Answer: Sendable {
     var isOversized = false
     /// See ``Verdicts/status``.
     var status: Int?
-    /// See ``Verdicts/response``.
-    var response = ResponseText(nil)
 
     /// An answer other than an acceptance.
     struct Failure: Sendable, Equatable {
@@ -35,7 +33,7 @@ struct Answer: Sendable {
         }
 
         let kind: Kind
-        let reason: String
+        var reason: String
         /// The time that the receiver has asked for.
         var after: Duration?
         var status: Int?
@@ -49,7 +47,6 @@ extension Answer {
     /// Reads the verdicts for `count` events.
     init(_ verdicts: Verdicts, count: Int) {
         status = verdicts.status
-        response = ResponseText(verdicts.response)
         switch verdicts.kind {
         case .all(let verdict): readWhole(verdict, verdicts, Array(0..<count))
         case .each(let list) where list.count == count: readEach(list, verdicts)
@@ -71,16 +68,16 @@ extension Answer {
         switch verdict.kind {
         case .accepted: accepted = events
         case .duplicate: (accepted, duplicates) = (events, events.count)
-        case .unsendable: dead += events.map { ($0, verdict) }
+        case .unsendable: dead += events.map { ($0, Failure(verdict, verdicts)) }
         case .tooLarge where verdicts.status == nil && verdict.status == nil:
-            if events.count == 1 { dead.append((events[0], verdict)) } else { isOversized = true }
+            if events.count == 1 { dead.append((events[0], Failure(verdict, verdicts))) } else { isOversized = true }
         case .rejected, .tooLarge, .split, .hold, .retry: fail([events], Failure(verdict, verdicts))
         }
     }
 
     private mutating func readEach(_ list: [Verdict], _ verdicts: Verdicts) {
         let sent = list.indices.filter { list[$0].kind != .unsendable }
-        dead = list.indices.filter { list[$0].kind == .unsendable }.map { ($0, list[$0]) }
+        dead = list.indices.filter { list[$0].kind == .unsendable }.map { ($0, Failure(list[$0], verdicts)) }
         // One answer for all that were sent. A list can name a retry or a rejection, and also consist of nothing else.
         if let first = sent.first, sent.allSatisfy({ list[$0].kind == list[first].kind }),
             list[first].kind == .tooLarge
@@ -103,7 +100,7 @@ extension Answer {
             }
         }
         if !accepted.isEmpty || rest > 0, !named.isEmpty {
-            dead = (dead + named.map { ($0, list[$0]) }).sorted { $0.index < $1.index }
+            dead = (dead + named.map { ($0, Failure(list[$0], verdicts)) }).sorted { $0.index < $1.index }
             named = []
         }
         if let index = (others + named).first {
@@ -118,17 +115,19 @@ extension Answer {
 
 extension Answer.Failure {
     fileprivate init(_ verdict: Verdict, _ verdicts: Verdicts, isNamed: Bool = false) {
-        status = verdict.status ?? verdicts.status
-        response = ResponseText(verdict.response ?? verdicts.response)
+        // What was not sent has no response.
+        status = verdict.kind == .unsendable ? nil : verdict.status ?? verdicts.status
+        response = ResponseText(verdict.kind == .unsendable ? nil : verdict.response ?? verdicts.response)
         isTooLarge = verdict.kind == .tooLarge
         switch verdict.kind {
         case .retry(let after):
             self.after = after
             kind = [nil, 408, 425, 429].contains(isNamed ? verdict.status : status) ? .passing : .broken
+            reason = verdict.reason.isEmpty ? "the receiver asked for a retry" : verdict.reason
         default:
             after = verdict.holdTime
             kind = .refused
+            reason = verdict.reason
         }
-        reason = verdict.reason.isEmpty ? "the receiver asked for a retry" : verdict.reason
     }
 }

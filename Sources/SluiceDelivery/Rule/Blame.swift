@@ -25,11 +25,6 @@ struct Blame: Sendable {
         var named = Duration.past
     }
 
-    /// How an event leaves.
-    enum Leaving {
-        case accepted, guilty, gone
-    }
-
     private var marks: [EventKey: Mark] = [:]
     private var causes: [Int: Cause] = [:]
     private var failures = 0
@@ -44,6 +39,7 @@ struct Blame: Sendable {
     /// An event is guilty if all its failures are chance with a lower probability. The limit is low, because a route sends
     /// many events, and the search always ends with the ones that failed most often.
     private static let guilt = 1e-9
+    private static let mostCauses = 256
 
     // MARK: The receiver
 
@@ -90,28 +86,22 @@ struct Blame: Sendable {
     /// Whether events are blamed.
     var isSearching: Bool { causes.values.contains { weights[$0.witnesses] > 0 } }
 
-    /// Whether an event has failed alone too often for chance. Failures of the moment count only if the store is crowded.
-    func isGuilty(_ key: EventKey, isCrowded: Bool) -> Bool {
-        let alone = (self[key]?.causes ?? []).count { number in
-            guard let cause = causes[number], cause.left == 1, cause.witnesses == 2 else { return false }
-            return cause.failure.kind != .passing || isCrowded
+    /// The last failure of an event that has failed alone too often for chance. Failures of the moment count only if the store
+    /// is crowded.
+    func guilt(of key: EventKey, isCrowded: Bool) -> Answer.Failure? {
+        let alone = (self[key]?.causes ?? []).compactMap { causes[$0] }.filter {
+            $0.left == 1 && $0.witnesses == 2 && ($0.failure.kind != .passing || isCrowded)
         }
-        return alone > 0 && pow(chance, Double(alone)) < Self.guilt
-    }
-
-    /// The last failure that is the fault of no other event.
-    func lastFailure(of key: EventKey) -> Answer.Failure? {
-        self[key]?.causes.compactMap { causes[$0] }.last { $0.left == 1 }?.failure
+        return pow(chance, Double(alone.count)) < Self.guilt ? alone.last?.failure : nil
     }
 
     // MARK: Changes
 
-    mutating func forgetAll() { (marks, causes) = ([:], [:]) }
-
     mutating func change(_ key: EventKey, _ body: (inout Mark) -> Void) { body(&marks[key, default: Mark()]) }
 
-    /// Blames events for a failure.
+    /// Blames events for a failure. More failures of one event than this say nothing new.
     mutating func add(_ keys: [EventKey], _ failure: Answer.Failure, witnesses: Int) {
+        if keys.count == 1, marks[keys[0]]?.causes.count ?? 0 >= Self.mostCauses { return }
         failures += 1
         causes[failures] = Cause(left: keys.count, witnesses: witnesses, failure: failure)
         for key in keys { marks[key, default: Mark()].causes.append(failures) }
@@ -129,18 +119,14 @@ struct Blame: Sendable {
         }
     }
 
-    mutating func leave(_ key: EventKey, as leaving: Leaving) {
+    /// An event is accepted, guilty or erased.
+    mutating func leave(_ key: EventKey, isAccepted: Bool) {
         for number in marks.removeValue(forKey: key)?.causes ?? [] {
             guard let left = causes[number]?.left else { continue }
             causes[number]?.left = left - 1
-            switch leaving {
-            case .accepted where left == 1:
-                causes[number] = nil
-                countChance()
-            // A guilty event explains the failure. An erased one may have been at fault.
-            case .guilty, .gone: causes[number] = nil
-            case .accepted: break
-            }
+            // A guilty event explains the failure, and an erased one may have been at fault.
+            if !isAccepted || left == 1 { causes[number] = nil }
+            if isAccepted, left == 1 { countChance() }
         }
     }
 }

@@ -16,7 +16,7 @@ extension DeliveryRule {
         if turn < 0.5, let blamed { return .send(blamed) }
         if let part = wholePart(limit, now) { return .send(part) }
         if canTake { return .take }
-        return blamed.map { .send($0) } ?? .wait(until: nextDue(after: now))
+        return blamed.map { .send($0) } ?? .wait(until: earliest)
     }
 
     /// The last part failed: a few other events show whether the receiver is well.
@@ -26,14 +26,15 @@ extension DeliveryRule {
         // Bad events often stand side by side, so the probe jumps over some batches, and further after more failures.
         let skip = 1 << ((row - 1) % min(4 + row / 4, 10))
         let last = Set((failed.last?.groups ?? []).joined())
-        let others = candidates { blame.isFree($0, at: now) && !last.contains($0) }
+        // Each event is asked alone once before any is asked twice.
+        let others = candidates { blame.isFree($0, at: now) && blame[$0]?.tries ?? 0 == 0 && !last.contains($0) }
         let ahead = candidates { blame.isFree($0, at: now) }.reduce(0) { $0 + open[$1.batch].bytes }
         if canTake, !isStoreFailing, others.count < skip, others.isEmpty || ahead < maximumSearch { return .take }
         let whole = wholePart(limit, now) ?? blamedPart(limit, now)
         if let whole, random().fraction <= max(row > 1 ? 0.25 : 0, blame.chance) { return .send(whole) }
         let part = probe(others, skip, last, limit, now, random) ?? leastTried(now) ?? whole
         if let part { return .send(part) }
-        return canTake ? .take : .wait(until: nextDue(after: now))
+        return canTake ? .take : .wait(until: earliest)
     }
 
     /// The next events that are not set aside.
@@ -77,15 +78,11 @@ extension DeliveryRule {
         _ others: [(batch: Int, places: [Int])], _ skip: Int, _ last: Set<EventKey>,
         _ limit: (BatchSize) -> BatchSize, _ now: Duration, _ random: () -> UInt64
     ) -> Part? {
-        // Each event is asked alone once before any is asked twice, and each batch as well.
-        var found = others.compactMap { number, places in
-            let places = places.filter { blame[open[number].key($0)]?.tries ?? 0 == 0 }
-            return places.isEmpty ? nil : (batch: number, places: places)
-        }
-        let unasked = found.filter { number, _ in
+        // And so is each batch.
+        let unasked = others.filter { number, _ in
             open[number].rest.allSatisfy { blame[open[number].key($0)]?.tries ?? 0 == 0 }
         }
-        if !unasked.isEmpty { found = unasked }
+        var found = unasked.isEmpty ? others : unasked
         var (most, isLast) = (probeEvents, false)
         if found.isEmpty {
             if let part = untried(except: last, random) { return part }
@@ -144,14 +141,9 @@ extension DeliveryRule {
         }
     }
 
-    func hasDue(at time: Duration) -> Bool {
-        open.contains { batch in batch.rest.contains { blame[batch.key($0)]?.due ?? .past <= time } }
-    }
-
-    /// When the next event can be sent that is set aside until a time.
-    func nextDue(after now: Duration) -> Duration? {
-        if blame.isEmpty { return nil }
-        return open.flatMap { batch in batch.rest.compactMap { blame[batch.key($0)]?.due } }.filter { $0 > now }.min()
+    /// When the first event can be sent that is not on its way; nil without one.
+    var earliest: Duration? {
+        open.filter { !$0.isInFlight }.flatMap { batch in batch.rest.map { blame[batch.key($0)]?.due ?? .past } }.min()
     }
 
     /// A random index below `count`.

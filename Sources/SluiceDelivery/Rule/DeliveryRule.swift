@@ -36,9 +36,7 @@ struct DeliveryRule: Sendable {
     struct Refused: Sendable {
         let line: EventLine
         let place: Int
-        let reason: String
-        let status: Int?
-        let response: ResponseText
+        let failure: Answer.Failure
     }
 
     /// A failure since the last acceptance.
@@ -50,6 +48,8 @@ struct DeliveryRule: Sendable {
 
     /// A search takes no other batch while it has so many bytes to send.
     let maximumSearch: Int
+    /// If the batches whose events are all set aside have more bytes, no answer protects an event.
+    private let maximumSetAside: Int
     /// The batches that the store has handed out, in the order of taking.
     private(set) var open: [OpenBatch] = []
     private(set) var blame = Blame()
@@ -66,8 +66,6 @@ struct DeliveryRule: Sendable {
     private static let rowLength = 8
     /// So many failures in a row are the receiver's fault.
     private static let outage = 12
-    /// If the batches whose events are all set aside have more bytes, no answer protects an event.
-    private static let maximumSetAside = 1 << 20
     private static let maximumProbe = 512
     /// A receiver can't delay a route for longer. Otherwise a wrong header could stop it.
     private static let maximumRetryAfter = Duration.seconds(3_600)
@@ -77,6 +75,7 @@ struct DeliveryRule: Sendable {
     init(_ policy: DeliveryPolicy, capacity: Int = .max) {
         pause = Pause(policy)
         maximumSearch = min(8 << 20, capacity / 2)
+        maximumSetAside = min(1 << 20, capacity / 10)
     }
 
     // MARK: Batches
@@ -88,29 +87,20 @@ struct DeliveryRule: Sendable {
         waiting += batch.events.count
     }
 
-    /// Forgets a batch that the store has removed or no longer has.
-    mutating func remove(_ id: Batch.ID) {
-        guard let index = index(of: id) else { return }
-        resolve(open[index].rest, in: index, as: .gone)
-        open.remove(at: index)
-    }
-
     /// Takes events out of an open batch that the host has erased.
     ///
     /// - Returns: whether no other events are left. The batch is then forgotten, and the store must remove it.
     mutating func erase(_ places: [Int], of id: Batch.ID) -> Bool {
         guard let index = index(of: id) else { return true }
-        resolve(places, in: index, as: .gone)
+        resolve(places, in: index, isAccepted: false)
         guard open[index].rest.isEmpty else { return false }
         open.remove(at: index)
         return true
     }
 
-    func batch(_ id: Batch.ID) -> OpenBatch? { index(of: id).map { open[$0] } }
-
     /// Takes back a part that was not sent. After an answer, it ends the use of the batches that the store has changed.
     mutating func settled(_ part: Part, _ actions: [Action] = []) {
-        for case .remove(let id) in actions { remove(id) }
+        for case .remove(let id) in actions { open.removeAll { $0.id == id } }
         let used = Set(actions.map(\.batch) + [part.batch.id])
         for index in open.indices where used.contains(open[index].id) { open[index].isInFlight = false }
     }
@@ -178,14 +168,13 @@ struct DeliveryRule: Sendable {
     mutating func offer(
         takeable: Int, maximumInFlight: Int = 1, limit: (BatchSize) -> BatchSize, at now: Duration, random: () -> UInt64
     ) -> Offer {
-        if open.isEmpty, takeable <= 0 { blame.forgetAll() }
         let inFlight = open.count(where: \.isInFlight)
         // Only one request at a time shows whose fault a failure is.
         let isCalm = row == 0 && blame.isEmpty
         if inFlight >= (isCalm ? maximumInFlight : 1) { return .wait(until: nil) }
         if let end = pauseEnd(at: now) {
             // All that is left can have times of its own.
-            return .wait(until: takeable > 0 || hasDue(at: end) ? end : nextDue(after: end))
+            return .wait(until: takeable > 0 ? end : earliest.map { max(end, $0) })
         }
         let offer = row == 0 ? next(takeable > 0, limit, now, random) : answerDoubt(takeable > 0, limit, now, random)
         if case .send(let part) = offer, let index = index(of: part.batch.id) { open[index].isInFlight = true }
@@ -202,28 +191,23 @@ struct DeliveryRule: Sendable {
     ) -> [Action] {
         isStoreFailing = false
         guard let index = index(of: part.batch.id) else { return [] }
-        func places(_ indices: [Int]) -> [Int] {
+        let places = { (indices: [Int]) in
             indices.count == part.places.count ? part.places : indices.map { part.places[$0] }
         }
-        let places = { indices in places(indices) }
         var rejected: [Batch.ID: [Refused]] = [:]
         if !answer.dead.isEmpty {
-            rejected[part.batch.id] = answer.dead.map { index, verdict in
-                let isSent = verdict.kind != .unsendable
-                return Refused(
-                    line: part.batch.events[index], place: part.places[index], reason: verdict.reason,
-                    status: isSent ? verdict.status ?? answer.status : nil,
-                    response: ResponseText(isSent ? verdict.response ?? answer.response.text : nil))
+            rejected[part.batch.id] = answer.dead.map { index, failure in
+                Refused(line: part.batch.events[index], place: part.places[index], failure: failure)
             }
-            resolve(places(answer.dead.map(\.index)), in: index, as: .guilty)
+            resolve(places(answer.dead.map(\.index)), in: index, isAccepted: false)
         }
         let accepted = places(answer.accepted)
-        if !accepted.isEmpty { resolve(accepted, in: index, as: .accepted) }
+        if !accepted.isEmpty { resolve(accepted, in: index, isAccepted: true) }
         // Events with the same time stay together.
         let jitter = answer.later.isEmpty ? .zero : wait(0, .passing, random())
         for (number, after) in answer.later {
             let due = now + jitter + min(after, Self.maximumRetryAfter)
-            blame.change(open[index].key(part.places[number])) { ($0.tries, $0.due, $0.named) = (0, due, due) }
+            blame.change(open[index].key(part.places[number])) { ($0.tries, $0.due, $0.named) = (1, due, due) }
         }
         if !accepted.isEmpty { self.accepted(accepted.count, &rejected, at: now, random) }
         if let failure = answer.failure {
@@ -274,8 +258,9 @@ struct DeliveryRule: Sendable {
         blame.weigh()
         if !alone.isEmpty {
             let isCrowded = isCrowded(at: now)
-            let guilty = alone.filter { blame.isGuilty($0, isCrowded: isCrowded) }
-            for key in guilty.sorted(by: { $0.place < $1.place }) { reject(key, &rejected) }
+            for key in alone.sorted(by: { $0.place < $1.place }) {
+                if let failure = blame.guilt(of: key, isCrowded: isCrowded) { reject(key, failure, &rejected) }
+            }
         }
         (row, failed) = (0, [])
         blame.forgetOutage(at: now)
@@ -286,18 +271,18 @@ struct DeliveryRule: Sendable {
     /// Whether events that are set aside take much of the store's room.
     func isCrowded(at now: Duration) -> Bool {
         let setAside = open.filter { batch in !batch.rest.contains { blame.isFree(batch.key($0), at: now) } }
-        return setAside.reduce(0) { $0 + $1.bytes } > Self.maximumSetAside
+        return setAside.reduce(0) { $0 + $1.bytes } > maximumSetAside
     }
 
-    private mutating func reject(_ key: EventKey, _ rejected: inout [Batch.ID: [Refused]]) {
+    private mutating func reject(
+        _ key: EventKey, _ failure: Answer.Failure, _ rejected: inout [Batch.ID: [Refused]]
+    ) {
         guard let index = index(of: key.batch) else { return }
-        let failure = blame.lastFailure(of: key)
+        var failure = failure
+        failure.reason = "the receiver accepts others: \(failure.reason)"
         rejected[key.batch, default: []].append(
-            Refused(
-                line: open[index].batch.events[key.place], place: key.place,
-                reason: "the receiver accepts others: \(failure?.reason ?? "")",
-                status: failure?.status, response: failure?.response ?? ResponseText(nil)))
-        resolve([key.place], in: index, as: .guilty)
+            Refused(line: open[index].batch.events[key.place], place: key.place, failure: failure))
+        resolve([key.place], in: index, isAccepted: false)
     }
 
     private mutating func fail(
@@ -356,22 +341,21 @@ struct DeliveryRule: Sendable {
 
     // MARK: Events that leave
 
-    private mutating func resolve(_ places: [Int], in index: Int, as leaving: Blame.Leaving) {
-        if !blame.isEmpty || !failed.isEmpty { leave(places.map(open[index].key), as: leaving) }
+    private mutating func resolve(_ places: [Int], in index: Int, isAccepted: Bool) {
+        if !blame.isEmpty || !failed.isEmpty { leave(places.map(open[index].key), isAccepted: isAccepted) }
         open[index].remove(places)
         waiting -= places.count
     }
 
-    private mutating func leave(_ keys: [EventKey], as leaving: Blame.Leaving) {
+    private mutating func leave(_ keys: [EventKey], isAccepted: Bool) {
         let gone = failed.isEmpty ? [] : Set(keys)
         for index in failed.indices {
             // A group that is empty in the end was chance, if its events were accepted.
             failed[index].groups = failed[index].groups.compactMap { group in
                 let left = group.filter { !gone.contains($0) }
-                return left.count == group.count || leaving == .accepted || leaving == .gone && !left.isEmpty
-                    ? left : nil
+                return isAccepted || left.count == group.count ? left : nil
             }
         }
-        for key in keys { blame.leave(key, as: leaving) }
+        for key in keys { blame.leave(key, isAccepted: isAccepted) }
     }
 }

@@ -19,7 +19,7 @@ struct Conditions: Sendable {
 
     private let sendsOverMeteredNetworks: Bool
     private var networkNotice = NetworkNotice.notNeeded
-    private var isPaused = false
+    var isPaused = false
     private var connectivity: Signal.Connectivity?
     /// The time in which no batch is started, because the system is about to suspend the process.
     private var suspension: Range<Duration>?
@@ -30,20 +30,13 @@ struct Conditions: Sendable {
 
     // MARK: Inputs
 
-    mutating func setPaused(_ isPaused: Bool) {
-        self.isPaused = isPaused
-    }
-
-    /// The meaning of a report about the network.
-    enum NetworkChange {
-        case lost, same, changed, regained
-    }
-
-    mutating func connectivityChanged(_ connectivity: Signal.Connectivity) -> NetworkChange {
+    /// Notes a report about the network.
+    ///
+    /// - Returns: whether the network is another one, and whether it was missing until now.
+    mutating func connectivityChanged(_ connectivity: Signal.Connectivity) -> (isOther: Bool, isRegained: Bool) {
         defer { self.connectivity = connectivity }
-        if connectivity == .unavailable { return .lost }
-        if connectivity == self.connectivity { return .same }
-        return self.connectivity == .unavailable ? .regained : .changed
+        let isOther = connectivity != .unavailable && connectivity != self.connectivity
+        return (isOther, isOther && self.connectivity == .unavailable)
     }
 
     /// Starts no batch shortly before the system suspends the process, and shortly after. Pass nil if you know that the

@@ -3,18 +3,14 @@
 /// A delivery pass covers the events that waited when it began. Events that arrive later are sent in the same pass only as
 /// full batches. The rest waits for the next trigger.
 struct Passes: Sendable {
-    private enum Pass: Sendable {
-        /// Covers this many more events.
-        case counted(Int)
-        /// A flush: covers all that the store has, and at most this many more events. Some can be stored and not counted
-        /// yet, so only the store knows when it's empty. `overtaking` critical events were taken in this pass.
-        case untilEmpty(atMost: Int, overtaking: Int)
-    }
-
-    /// When a waiting worker must look at the route.
-    enum Look: Sendable, Equatable {
-        case never, now
-        case by(Duration)
+    private struct Pass: Sendable {
+        /// The events that it still covers, at most.
+        var rest: Int
+        /// In a flush, so many events can be stored and not counted yet: only the store knows when it's empty. Zero in other
+        /// passes.
+        var slack = 0
+        /// The critical events that were taken.
+        var overtaking = 0
     }
 
     /// The number of waiting events while the store has files that it has not read: more than any other, and far from an
@@ -48,26 +44,27 @@ struct Passes: Sendable {
     ///   - mayBegin: whether a pass can begin. It can't between events that are stored together.
     ///   - isReady: whether the route could send now.
     ///   - now: returns the time.
+    /// - Returns: when a waiting worker must look at the route, at the latest. Nil if it needn't.
     // Inlined, because otherwise each event retains the context of `now`.
     @inline(__always)
     mutating func appended(
         _ priority: Event.Priority, waiting: Int, mayBegin: Bool, isReady: Bool, at now: () -> Duration
-    ) -> Look {
-        var look = Look.never
+    ) -> Duration? {
+        var look: Duration?
         if due == nil || priority == .critical {
             let latest = now() + (priority == .critical ? criticalInterval : interval)
             if due.map({ latest < $0 }) ?? true {
                 due = latest
-                look = .by(latest)
+                look = latest
             }
         }
         guard isReady else { return look }
         let rest = waiting - covered
         // A full batch beside the pass, or the count without one. Each further batch can use another worker.
-        if rest > 0, pass == nil ? rest == count : rest % batch == 0 { look = .now }
+        if rest > 0, pass == nil ? rest == count : rest % batch == 0 { look = .past }
         // The pass begins now. If it began when a worker wakes, it would also cover a few later events, and a small batch
         // would follow each full one.
-        if mayBegin, pass == nil, !mustBegin, rest >= count { begin(.counted(waiting)) }
+        if mayBegin, pass == nil, !mustBegin, rest >= count { begin(Pass(rest: waiting)) }
         return look
     }
 
@@ -81,20 +78,15 @@ struct Passes: Sendable {
     /// Counts a batch that a worker took. Critical events are taken first, even if they arrived after the pass began.
     /// They would end it too early.
     mutating func took(_ events: Int, critical: Int) {
-        switch pass {
         // A critical event can be taken before it is counted. The number of waiting events is too low until then.
-        case .counted(let rest) where critical > 0:
-            pass = .untilEmpty(atMost: rest - (events - critical), overtaking: critical)
-        case .counted(let rest): pass = .counted(rest - events)
-        case .untilEmpty(let rest, let overtaking):
-            pass = .untilEmpty(atMost: rest - (events - critical), overtaking: overtaking + critical)
-        case nil: break
-        }
+        if critical > 0 { pass?.slack = batch }
+        pass?.rest -= events - critical
+        pass?.overtaking += critical
     }
 
     /// Call this when the store returned nothing.
     mutating func foundNothing() {
-        if case .untilEmpty = pass { pass = nil }
+        if let pass, pass.slack > 0 { self.pass = nil }
     }
 
     /// Call this when nothing waits. An event that arrives now has its whole interval before it.
@@ -109,9 +101,7 @@ struct Passes: Sendable {
 
     /// Whether a flush asks the store, even if nothing seems to wait.
     var isEmptying: Bool {
-        if mustBegin { return true }
-        if case .untilEmpty(let rest, _) = pass { return rest > 0 }
-        return false
+        mustBegin || pass.map { $0.slack > 0 && $0.rest > 0 } ?? false
     }
 
     /// When the next pass begins.
@@ -126,20 +116,15 @@ struct Passes: Sendable {
     /// - Returns: whether events may be taken from the store now.
     mutating func maySend(_ waiting: Int, mustSend: Bool, at now: Duration) -> Bool {
         // The pass can count more events than wait, because the store evicts some.
-        switch pass {
-        case .counted(let rest): pass = .counted(min(rest, waiting))
-        case .untilEmpty(let rest, let overtaking):
-            pass = .untilEmpty(atMost: min(rest, limit(waiting + overtaking)), overtaking: overtaking)
-        case nil: break
-        }
+        if let pass { self.pass?.rest = min(pass.rest, max(0, waiting + pass.overtaking) + pass.slack) }
         if !mustBegin, pass != nil {
             if covered > 0 || waiting >= batch { return true }
             pass = nil
         }
         if mustBegin {
-            begin(.untilEmpty(atMost: limit(waiting), overtaking: 0))
+            begin(Pass(rest: max(0, waiting) + batch, slack: batch))
         } else if mustSend || waiting >= count || due.map({ now >= $0 }) ?? false {
-            begin(.counted(waiting))
+            begin(Pass(rest: waiting))
         } else {
             // Without a time, the store has an event that is not counted yet. Its interval begins now.
             due = due ?? now + interval
@@ -149,15 +134,7 @@ struct Passes: Sendable {
     }
 
     /// Events that the pass still covers.
-    private var covered: Int {
-        switch pass {
-        case .counted(let rest), .untilEmpty(let rest, _): max(0, rest)
-        case nil: 0
-        }
-    }
-
-    /// A batch more than waits, because events can be stored and not counted yet.
-    private func limit(_ waiting: Int) -> Int { max(0, waiting) + batch }
+    private var covered: Int { max(0, pass?.rest ?? 0) }
 
     private mutating func begin(_ pass: Pass) {
         (self.pass, mustBegin, due) = (pass, false, nil)

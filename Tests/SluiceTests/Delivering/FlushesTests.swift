@@ -66,8 +66,8 @@ import Testing
                 .each(isAccepted.map { $0 ? .accepted : .retry(after: .seconds(1)) }), count: places.count)
             let dead = zip(places, isAccepted).filter { !$1 && Bool.random() }.map { place, _ in
                 DeliveryRule.Refused(
-                    line: open[index].batch.events[place], place: place, reason: "no", status: nil,
-                    response: ResponseText(nil))
+                    line: open[index].batch.events[place], place: place,
+                    failure: Answer.Failure(kind: .refused, reason: "no"))
             }
             flushes.record(Settlement(part, answer, [.reject(dead, open[index].id)]))
             let accepted = Set(zip(part.batch.events, isAccepted).filter(\.1).map { Self.number($0.0) })

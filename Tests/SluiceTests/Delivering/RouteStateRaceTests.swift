@@ -109,7 +109,7 @@ import Testing
         route.flush()
         route.run(0, until: \.isSending)
         HostStep.stick.take(on: &route)
-        route.run(1, until: \.isReadingBacklog)
+        route.run(1, until: \.isComparing)
         // The other worker's batch is accepted, and the store removes it. The route hasn't noted that yet.
         route.step(0)
         route.step(0)

@@ -133,8 +133,7 @@ struct Herd {
         }
         let actions = clients[number].rule.apply(
             Answer(.all(verdict, status: 503), count: 1), to: part, at: now, random: { random.next() })
-        for case .remove(let id) in actions { clients[number].rule.remove(id) }
-        clients[number].rule.settled(part)
+        clients[number].rule.settled(part, actions)
     }
 
     private mutating func wake(_ number: Int, at time: Duration) {

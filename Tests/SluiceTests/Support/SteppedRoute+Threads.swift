@@ -9,7 +9,7 @@ extension SteppedRoute {
         case doing(Step)
         case keeping(RouteStatus, then: Step), kept(then: Step)
         case took(Batch?, BatchSize, hasFailed: Bool, inputs: Int)
-        case readingBacklog(inputs: Int), comparing(Backlog, inputs: Int)
+        case comparing(Backlog?, inputs: Int)
         case settling(Settlement, done: Int)
         case fallingAsleep(inputs: Int, awake: Thread)
         case erasing(Erasure), erasingIn([OpenBatch], Erasure), removing([OpenBatch], Erasure)
@@ -36,13 +36,11 @@ extension SteppedRoute {
             opened(batch)
             return decide { $0.took(batch, size) }
         case .took(nil, _, let hasFailed, let inputs):
-            let inputs = use { $0.foundNothing(hasFailed: hasFailed, inputs: inputs, at: $1, random: $2) }
-            return inputs.map { .readingBacklog(inputs: $0) } ?? .free
-        case .readingBacklog(let inputs): return .comparing(store.backlog, inputs: inputs)
+            return .comparing(hasFailed ? nil : store.backlog, inputs: inputs)
         case .comparing(let backlog, let inputs):
             compared += 1
             let before = state.journal.ledger.dropped[.vanished] ?? 0
-            use { $0.compare(backlog, inputs: inputs, at: $1, random: $2) }
+            use { $0.foundNothing(backlog, inputs: inputs, at: $1, random: $2) }
             noted[.vanished, default: 0] += (state.journal.ledger.dropped[.vanished] ?? 0) - before
             return .free
         case .settling(let settlement, let done): return settle(settlement, done)
@@ -214,7 +212,7 @@ extension SteppedRoute {
     }
 
     private mutating func end(_ erasure: Erasure, _ report: ErasureReport) {
-        state.endErasure(erasure.number, report)
+        state.endErasure(report)
         if let call = erasure.deletion { ends.withLock { $0.append(.deletion(call, report.isComplete)) } }
     }
 }
@@ -225,7 +223,7 @@ extension SteppedRoute.Thread {
     var isSending: Bool { if case .doing(.send) = self { true } else { false } }
     var isTaking: Bool { if case .doing(.take) = self { true } else { false } }
     var isTakingNothing: Bool { if case .took(nil, _, _, _) = self { true } else { false } }
-    var isReadingBacklog: Bool { if case .readingBacklog = self { true } else { false } }
+    var isComparing: Bool { if case .comparing = self { true } else { false } }
     var isSettling: Bool { if case .settling = self { true } else { false } }
 
     /// The part that this thread sends or settles.

@@ -456,7 +456,7 @@ import Testing
                     .each(events.map { isBad($0) ? .rejected(reason: "\($0)") : .accepted })
                 }, isDone: { _ in false })
             #expect(world.fault == nil && world.deadLetters.count == 20 && world.left == 0)
-            #expect(world.deadLetters.allSatisfy { isBad($0.event) && $0.letter.reason == "\($0.event)" })
+            #expect(world.deadLetters.allSatisfy { isBad($0.event) && $0.letter.failure.reason == "\($0.event)" })
             #expect(world.requests <= 6)
             // A time for some: they are sent then, and the others now.
             world = Self.world(1_000, seed, inFlight: inFlight) { world, events in
@@ -479,6 +479,34 @@ import Testing
                     return .each(events.map { isBad($0) ? .rejected(reason: "") : .retry(after: .zero) })
                 }, isDone: { _ in false })
             #expect(world.fault == nil && world.deadLetters.count == 20 && world.left == 0 && world.now < .seconds(10))
+        }
+    }
+
+    @Test(
+        "Events that get a time again and again delay no other, in small and large numbers",
+        arguments: [(one: 200, after: 30), (20, 30), (10, 60), (4, 30), (25, 3_600)])
+    func throttledUsers(_ throttle: (one: Int, after: Int)) {
+        let hours = Trials.count(full: 3, few: 1)
+        for seed in 0..<Trials.count(full: 4, few: 1) {
+            let isThrottled = { (event: Int) in event &* 2_654_435_761 % 1_000_003 % throttle.one == seed }
+            let world = RuleWorld(0, seed: seed, arrivals: Self.every(15, 20, times: hours * 240))
+            world.receiver = { world, events in
+                let isThrottling = world.now > .seconds(600)
+                return .each(
+                    events.map {
+                        isThrottling && isThrottled($0) ? .retry(after: .seconds(throttle.after)) : .accepted
+                    })
+            }
+            world.run(until: .seconds(hours * 3_600 + 60), isDone: { _ in false })
+            let others = (0..<world.events).filter { !isThrottled($0) }
+            let late = others.compactMap { event in
+                world.arrived[event].map { $0 / .seconds(1) - Double(event / 20 * 15) }
+            }.sorted()
+            let facts = "\(others.count - late.count) missing, late \(late[late.count / 2]), \(late.last ?? 0)"
+            Trials.report("| one in \(throttle.one), \(throttle.after) s | \(facts), \(world.requests) requests |")
+            #expect(world.fault == nil && world.deadLetters.isEmpty)
+            #expect(others.count - late.count <= 20 && late[late.count / 2] < 10 && late.last ?? 0 < 300, "\(facts)")
+            #expect(world.requests < hours * 4_500, "\(facts)")
         }
     }
 

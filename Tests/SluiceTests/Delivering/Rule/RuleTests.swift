@@ -230,9 +230,9 @@ import Testing
             failures += isBad ? 1 : 0
             letters += bench.apply(isBad ? RuleWorld.verdicts(status) : Self.accepted, to: part)
         }
-        #expect(letters.map(\.status) == (attempts > 0 ? [status] : []))
+        #expect(letters.map(\.failure.status) == (attempts > 0 ? [status] : []))
         #expect(attempts == 0 || failures == attempts)
-        #expect(letters.allSatisfy { $0.reason == "the receiver accepts others: HTTP \(status)" })
+        #expect(letters.allSatisfy { $0.failure.reason == "the receiver accepts others: HTTP \(status)" })
     }
 
     @Test("A long row of failures blames no event")
@@ -362,7 +362,7 @@ import Testing
         let letters = bench.apply(
             .each([.accepted, .rejected(reason: "no"), .unsendable(reason: "long"), .retry(after: .seconds(9))]),
             to: part)
-        #expect(Set(letters.map(\.reason)) == ["no", "long"] && Set(letters.map(\.place)) == [1, 2])
+        #expect(Set(letters.map(\.failure.reason)) == ["no", "long"] && Set(letters.map(\.place)) == [1, 2])
         #expect(bench.rule.waiting == 1 && bench.rule.setAside == 1 && bench.rule.row == 0)
         #expect(bench.send(.each([.rejected(reason: "no"), .rejected(reason: "no")])) == ["e", "f"])
         #expect(bench.rule.row == 1 && bench.rule.waiting == 3)
@@ -435,7 +435,7 @@ import Testing
     @Test("A failure was chance if its events are accepted, not if the host deletes them")
     func deletedEventsAreNoChance() {
         let erased = attempts(afterFailures: 10) { bench in
-            for batch in bench.rule.open { bench.rule.remove(batch.id) }
+            for batch in bench.rule.open { _ = bench.rule.erase(batch.rest, of: batch.id) }
         }
         let accepted = attempts(afterFailures: 10)
         #expect(erased == attempts(afterFailures: 0) && erased < accepted, "\(erased) \(accepted)")

@@ -166,7 +166,7 @@ final class RuleWorld {
     func removeOldest() {
         guard let batch = rule.open.first, let events = taken.removeValue(forKey: batch.id) else { return }
         for place in batch.rest { places[events[place]] = .gone }
-        rule.remove(batch.id)
+        _ = rule.erase(batch.rest, of: batch.id)
     }
 
     private func perform(_ actions: [DeliveryRule.Action], accepted: Set<Int>) {
@@ -333,7 +333,7 @@ final class RuleWorld {
         let answer = Answer(verdicts, count: events.count)
         sizes.record(answer, events: events.count, isSearching: rule.isSearching)
         let actions = rule.apply(answer, to: part, at: now, random: { self.random.next() })
-        if actions.contains(where: { rule.batch($0.batch)?.isInFlight != true }) {
+        if actions.contains(where: { action in !rule.open.contains { $0.id == action.batch && $0.isInFlight } }) {
             fail("a batch can be sent before the store has learned its result")
         }
         perform(actions, accepted: Set(accepted))
