@@ -90,17 +90,15 @@ struct BatchAccess: Sendable {
             let mustStay = pending.contains { $0 === segment }
             return mustStay ? nil : Result { () throws(FileError) in try remove(segment, file) }
         }
-        let (failure, due) = access.use { state in
+        return access.use { state in
             var failure: SluiceError?
             for ((segment, file), removal) in zip(segments, removals) {
                 if file != nil { state.stored.directories.spares.release() }
                 failure = state.stored.settled(segment, removal) ?? failure
             }
             state.settled()
-            return (failure, state.stored.directories.spares.schedule())
+            return failure
         }
-        if let due { removeUnusedSpares(at: due) }
-        return failure
     }
 
     /// Removes the file of a segment. Returns it if it can be reused.
@@ -115,21 +113,5 @@ struct BatchAccess: Sendable {
         }
         try access.files.removeFile(segment.path)
         return nil
-    }
-
-    private func removeUnusedSpares(at due: Duration) {
-        let environment = access.environment
-        Task.onOwnThread(hasThreads: environment.hasThreads) {
-            do {
-                try await environment.time.sleep(until: due)
-            } catch {
-                // Only a cancelled task is woken early, and this one is never cancelled.
-            }
-            let next = access.use { state in
-                state.stored.directories.spares.removeUnused(at: environment.time.continuousTime(), in: access.files)
-                return state.stored.directories.spares.schedule()
-            }
-            if let next { removeUnusedSpares(at: next) }
-        }
     }
 }

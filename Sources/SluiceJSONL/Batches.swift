@@ -241,7 +241,7 @@ struct Batches {
             throw SluiceError(.invalidArgument, "batch \(batch) is not handed out: settle each batch once")
         }
         return parts.map { part in
-            let file = stored.takeFile(of: part.segment)
+            let file = stored.canReuse(part.segment.fileBytes) ? stored.takeFile(of: part.segment) : nil
             stored.retire(part.segment)
             return (part.segment, file)
         }

@@ -142,6 +142,17 @@ struct ReusedFileTests {
         #expect(files.mostOpenFiles <= 4 + SpareFiles.most)
     }
 
+    @Test("spare files have at most the size of one large segment together")
+    func sparesAreSmall() throws {
+        let store = try opened(capacity: 800_000)
+        for number in 0..<3 { try store.append(EventLine(number, padding: 60_000)) }
+        #expect(try store.drain() == texts(0..<3, padding: 60_000))
+        #expect(try spares().count == 1)
+        try deliver(3, padding: 20_000, store)
+        try deliver(4, padding: 60_000, store)
+        #expect(try spares().reduce(0) { try $0 + directory.read($1).count } <= 100_000)
+    }
+
     @Test("spare files are removed at the end")
     func sparesEnd() throws {
         let store = try opened()
@@ -162,21 +173,6 @@ struct ReusedFileTests {
         #expect(try directory.files() == [])
     }
 
-    @Test("spare files are removed after three minutes in which none was used")
-    func unusedSparesAreRemoved() async throws {
-        let store = try opened()
-        try deliver(0, store)
-        await time.waitForSleeper()
-        time.advance(by: .seconds(100))
-        try deliver(1, store)
-        time.advance(by: .seconds(100))
-        await time.waitForSleeper()
-        #expect(try spares().count == 1)
-        time.advance(by: .seconds(100))
-        while try !spares().isEmpty { await Task.yield() }
-        store.expectConservation()
-    }
-
     @Test("newlines behind the last line count, and go before an event is evicted")
     func newlinesMakeRoom() throws {
         let store = try opened(capacity: 100_000)
@@ -192,12 +188,11 @@ struct ReusedFileTests {
     @Test("spare files count, and go before an event is refused")
     func sparesMakeRoom() throws {
         let store = try opened(capacity: 100_000)
-        for number in 0...1 { try store.append(EventLine(number, padding: 12_000)) }
-        #expect(try store.drain() == texts(0...1, padding: 12_000))
-        #expect(try spares().count == 2)
-        try store.append(EventLine(2, padding: 90_000))
+        try deliver(0, padding: 12_000, store)
+        #expect(try spares().count == 1)
+        try store.append(EventLine(1, padding: 90_000))
         #expect(try spares().count == 0)
-        #expect(try store.drain() == texts([2], padding: 90_000))
+        #expect(try store.drain() == texts([1], padding: 90_000))
     }
 
     @Test("no byte of a deleted or erased event is in a file, spare files included", arguments: [true, false])

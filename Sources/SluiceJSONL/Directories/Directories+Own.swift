@@ -87,7 +87,7 @@ extension Directories {
     ) throws(FileError) -> SegmentWriter {
         let synchronizes = configuration.synchronizesEachWrite(name.lane)
         let deadline = now + configuration.segmentAge
-        while name.lane.holdsEvents, let spare = spares.take(at: now) {
+        while name.lane.holdsEvents, let spare = spares.take() {
             let name = SegmentName(name.lane, sequence: name.sequence, created: name.created, isReused: true)
             do throws(FileError) {
                 return try SegmentWriter(

@@ -4,8 +4,8 @@ internal import Sluice
 /// newlines only.
 ///
 /// Overwriting a file takes half the time of writing a new one, and there is nothing to create and to remove. At most
-/// ``SpareFiles/most`` files of closed segments and of this list together are kept. While events pile up, nothing is delivered,
-/// and new segments get new files.
+/// ``SpareFiles/most`` files of closed segments and of this list together are kept, and this list has at most as many bytes as
+/// the largest segment: an idle host keeps no more. While events pile up, nothing is delivered, and new segments get new files.
 struct SpareFiles {
     struct Spare {
         let file: OpenFile
@@ -68,8 +68,6 @@ struct SpareFiles {
 
     static let suffix = ".spare"
     static let most = 4
-    /// How long a file is kept that isn't used.
-    static let longestWait = Duration.seconds(180)
     private static let newlines = [UInt8](repeating: LineFormat.newline, count: 65_536)[...]
 
     /// Whether files are reused.
@@ -78,9 +76,6 @@ struct SpareFiles {
     /// The number of closed segments whose files are kept open.
     private var kept = 0
     private(set) var bytes = 0
-    /// When the last one was added or taken.
-    private var lastUse = Duration.zero
-    private var isScheduled = false
 
     /// Keeps the file of a closed segment open, if there is room. Call ``release()`` when it is not needed any more.
     mutating func keep(_ file: OpenFile) -> OpenFile? {
@@ -91,15 +86,13 @@ struct SpareFiles {
 
     mutating func release() { kept -= 1 }
 
-    mutating func add(_ spare: Spare, at now: Duration) {
+    mutating func add(_ spare: Spare) {
         spares.append(spare)
         bytes += spare.bytes
-        lastUse = now
     }
 
-    mutating func take(at now: Duration) -> Spare? {
+    mutating func take() -> Spare? {
         guard let index = spares.lastIndex(where: \.isBlank) else { return nil }
-        lastUse = now
         bytes -= spares[index].bytes
         return spares.remove(at: index)
     }
@@ -117,21 +110,5 @@ struct SpareFiles {
     mutating func end(in files: any FileSystem) {
         isOn = false
         removeAll(in: files)
-    }
-
-    /// - Returns: when to call ``removeUnused(at:in:)``; nil if that is arranged, or nothing is kept.
-    mutating func schedule() -> Duration? {
-        guard !isScheduled, !spares.isEmpty else { return nil }
-        isScheduled = true
-        return lastUse + SpareFiles.longestWait
-    }
-
-    /// Removes the files if none of them was needed for a while.
-    mutating func removeUnused(at now: Duration, in files: any FileSystem) {
-        isScheduled = false
-        guard now - lastUse >= SpareFiles.longestWait else { return }
-        removeAll(in: files)
-        // A file that can't be removed is tried again after the same time.
-        lastUse = now
     }
 }

@@ -2,6 +2,11 @@ internal import Sluice
 
 /// The files of segments that are kept open. See ``SpareFiles``.
 extension StoredFiles {
+    /// Whether a spare file of this size would be kept, beside the ones that are there.
+    func canReuse(_ bytes: Int) -> Bool {
+        directories.spares.bytes + bytes <= configuration.segmentBytes.upperBound
+    }
+
     /// Returns the file that a segment has kept open. It needs ``SpareFiles/release()``.
     func takeFile(of segment: Segment) -> OpenFile? {
         defer { segment.file = nil }
@@ -19,7 +24,7 @@ extension StoredFiles {
     /// Keeps a file for the next segment, unless that has ended.
     mutating func keep(_ spare: SpareFiles.Spare) {
         if directories.spares.isOn {
-            directories.spares.add(spare, at: directories.continuousTime)
+            directories.spares.add(spare)
         } else {
             files.discardFile(spare.path)
         }

@@ -84,9 +84,7 @@ struct HostileTrial {
             #expect(subject.diagnostics.isEmpty)
             return .delivered
         }
-        // A store that has delivered events looks at its spare files after three minutes.
-        let later: Duration = attack.moment == .reuse ? .seconds(180) : HostilePipeline.interval
-        await subject.time.waitForSleeper(within: ..<later)
+        await subject.time.waitForSleeper(within: ..<HostilePipeline.interval)
         let until = try #require(subject.time.deadlines.first)
         switch subject.diagnostics.last {
         case .retrying: return .retried(after: Int(until / .milliseconds(1)))
