@@ -259,6 +259,22 @@ struct ReusedFileTests {
         #expect(try directory.files() == [])
     }
 
+    @Test("a file that can't be removed is known when files are not reused any more")
+    func unremovableFileIsKnownAfterReuse() throws {
+        let store = try opened(.full)
+        try store.append(EventLine(0))
+        let batch = try #require(try store.nextBatch())
+        files.fail(.synchronize, with: .inputOutput, times: 1)
+        #expect(throws: SluiceError.self) { try store.append(EventLine(1)) }
+        files.fail(.lock, with: .inputOutput)
+        files.fail(.removeFile, with: .accessDenied)
+        try store.settle(batch)
+        #expect(try store.store.deleteUnread().left.count == 1)
+        files.heal()
+        #expect(try store.store.deleteUnread().left == [])
+        #expect(try directory.files() == [])
+    }
+
     @Test("an event that doesn't fit on the disk leaves no part of its line in a reused file")
     func failedWriteLeavesNothing() throws {
         let store = try opened()

@@ -21,12 +21,9 @@ extension StoredFiles {
         if takeFile(of: segment) != nil { directories.spares.release() }
     }
 
-    /// Keeps a file for the next segment, unless that has ended.
+    /// Keeps a file for the next segment. If that has ended, only a file is kept that can't be removed.
     mutating func keep(_ spare: SpareFiles.Spare) {
-        if directories.spares.isOn {
-            directories.spares.add(spare)
-        } else {
-            files.discardFile(spare.path)
-        }
+        directories.spares.add(spare)
+        if !directories.spares.isOn { directories.spares.removeAll(in: files) }
     }
 }
