@@ -275,6 +275,20 @@ struct ReusedFileTests {
         #expect(try directory.files() == [])
     }
 
+    @Test("newlines are written to a file only while it is the one that has the name")
+    func eachPartIsChecked() throws {
+        let store = try opened()
+        try store.append(EventLine(0, padding: 100_000))
+        let batch = try #require(try store.nextBatch())
+        let before = files.calls(.overwrite)
+        // Of the name and of the descriptor, before the first part.
+        files.fail(.status, with: .badDescriptor, after: 2)
+        try store.settle(batch)
+        files.heal()
+        #expect(files.calls(.overwrite) == before + 1)
+        #expect(try directory.files() == [])
+    }
+
     @Test("an event that doesn't fit on the disk leaves no part of its line in a reused file")
     func failedWriteLeavesNothing() throws {
         let store = try opened()

@@ -82,9 +82,8 @@ struct SegmentReader {
     /// Returns nil if others have closed the file, or may have put another one in its place.
     private func read(_ open: OpenFile, at path: String, limit: Int) -> [UInt8]? {
         do throws(FileError) {
-            guard let size = try open.sizeOfOnlyLink() else { return nil }
-            let bytes = try open.read(upTo: min(limit, size))
-            return try open.isAt(path) ? bytes : nil
+            let bytes = try open.read(upTo: limit)
+            return try open.size(ifOnlyAt: path) == nil ? nil : bytes
         } catch {
             return nil
         }

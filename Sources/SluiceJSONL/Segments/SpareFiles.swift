@@ -27,10 +27,8 @@ struct SpareFiles {
             let path = segment + SpareFiles.suffix
             try files.rename(segment, to: path)
             do throws(FileError) {
-                if let size = try file.sizeOfOnlyLink(), try file.isAt(path), size <= largest,
-                    try file.makeOverwritable()
-                {
-                    try fill(file, size)
+                if let size = try file.size(ifOnlyAt: path), size <= largest, try file.makeOverwritable() {
+                    try fill(file, at: path, size)
                     return Spare(file: file, path: path, bytes: size, isBlank: true)
                 }
             } catch {
@@ -41,9 +39,11 @@ struct SpareFiles {
         }
 
         /// Needs no room on the disk.
-        private static func fill(_ file: OpenFile, _ size: Int) throws(FileError) {
+        private static func fill(_ file: OpenFile, at path: String, _ size: Int) throws(FileError) {
             var written = 0
             while written < size {
+                // The host can close the descriptor, and get its number for a file of its own.
+                if written > 0, try file.size(ifOnlyAt: path) != size { throw .badDescriptor }
                 try file.write(SpareFiles.newlines.prefix(size - written), at: written, &written)
             }
         }
@@ -62,7 +62,7 @@ struct SpareFiles {
         func rename(to path: String, in files: any FileSystem) throws(FileError) {
             try files.rename(self.path, to: path)
             // Others can have closed the descriptor, or changed the file.
-            guard try file.sizeOfOnlyLink() == bytes, try file.isAt(path) else { throw .badDescriptor }
+            guard try file.size(ifOnlyAt: path) == bytes else { throw .badDescriptor }
         }
     }
 

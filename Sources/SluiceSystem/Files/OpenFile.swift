@@ -90,16 +90,18 @@ package final class OpenFile: Sendable {
     }
 
     /// Whether a path leads to this file.
-    package func isAt(_ path: String) throws(FileError) -> Bool {
-        guard let named = try fileSystem.statusIfPresent(of: path) else { return false }
-        let held = try status()
-        return named.inode == held.inode && named.device == held.device
+    package func isAt(_ path: String) throws(FileError) -> Bool { try status(ifAt: path) != nil }
+
+    /// The file's size; nil if `path` isn't its only name.
+    package func size(ifOnlyAt path: String) throws(FileError) -> Int? {
+        guard let status = try status(ifAt: path), status.links == 1 else { return nil }
+        return status.size
     }
 
-    /// The file's size; nil if it has no name, or several names.
-    package func sizeOfOnlyLink() throws(FileError) -> Int? {
-        let status = try status()
-        return status.links == 1 ? status.size : nil
+    private func status(ifAt path: String) throws(FileError) -> FileStatus? {
+        guard let named = try fileSystem.statusIfPresent(of: path) else { return nil }
+        let held = try status()
+        return named.inode == held.inode && named.device == held.device ? held : nil
     }
 
     /// See ``FileSystem/makeOverwritable(_:)``.

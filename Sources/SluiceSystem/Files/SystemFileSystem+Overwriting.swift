@@ -28,7 +28,6 @@ extension SystemFileSystem {
 
     package func makeOverwritable(_ file: FileDescriptor) throws(FileError) -> Bool {
         #if os(Linux) || os(Android)
-            _ = try status(of: file)
             // They are macros of the headers, with the same values on all processors.
             let (setSignal, setLease): (CInt, CInt) = (10, 1_024)
             let flags = fcntl(file.rawValue, F_GETFL)
