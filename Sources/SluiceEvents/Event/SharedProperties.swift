@@ -37,9 +37,12 @@ final class SharedProperties: Sendable {
         self.json = json
     }
 
-    /// The JSON of some of the members.
-    func json(of members: Range<Int>) -> ArraySlice<UInt8> {
-        json[ends[members.lowerBound]..<ends[members.upperBound]]
+    /// Passes the JSON of some of the members, without the reference counting that a slice costs.
+    @inline(__always)
+    func withJSON(of members: Range<Int>, _ body: (UnsafeRawBufferPointer) -> Void) {
+        json.withUnsafeBytes { json in
+            body(UnsafeRawBufferPointer(rebasing: json[ends[members.lowerBound]..<ends[members.upperBound]]))
+        }
     }
 
     /// `isASCII` is whether `name` is ASCII.

@@ -132,7 +132,7 @@ public struct JSONWriter: ~Copyable, Sendable {
         block.pairs.withUnsafeBufferPointer { pairs in
             forEachRun(pairs, pairs.indices, names) { writer, run in
                 if writer.marksDates || !block.hasDates {
-                    writer.raw(block.json(of: run))
+                    block.withJSON(of: run) { writer.buffer.append($0) }
                 } else {
                     writer.members(pairs, run)
                 }
