@@ -44,9 +44,11 @@ struct Flushes: Sendable {
         ///
         /// - Returns: the flush's own ones.
         mutating func left(_ places: [Int], _ id: Batch.ID) -> Int {
-            guard let own = batches[id] else { return 0 }
-            batches[id] = own.subtracting(places)
-            return places.count(where: own.contains)
+            guard var own = batches.removeValue(forKey: id) else { return 0 }
+            let before = own.count
+            own.subtract(places)
+            if !own.isEmpty { batches[id] = own }
+            return before - own.count
         }
     }
 
