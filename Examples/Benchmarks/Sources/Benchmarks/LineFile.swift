@@ -17,6 +17,10 @@ final class LineFile: Sendable {
         // A short write shows when the lines are counted.
         _ = write(descriptor, bytes.baseAddress, bytes.count)
     }
+
+    func synchronize() throws {
+        try Failure.unless(Int(fdatasync(descriptor)), is: 0, "as the result of fdatasync")
+    }
 }
 
 /// The files of a candidate.

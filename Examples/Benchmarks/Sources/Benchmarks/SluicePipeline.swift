@@ -32,16 +32,23 @@ enum SluicePipeline {
         }
     }
 
+    /// Delivers when the benchmark says so. Pausing the delivery would change the status that the store keeps.
+    static func onDemand(batch: BatchSize? = nil) -> DeliveryPolicy {
+        DeliveryPolicy(batch: batch, flushCount: .max, flushInterval: .seconds(86_400))
+    }
+
     /// Tracks the sample events, without delivery.
     ///
-    /// - Parameter group: how many are stored together. Nil if each event is stored by itself.
+    /// - Parameters:
+    ///   - group: how many are stored together. Nil if each event is stored by itself.
+    ///   - pauses: false if the policy is ``onDemand(batch:)``.
     /// - Returns: the nanoseconds of an event.
     @discardableResult
     static func track(
-        _ events: Int, into pipeline: Pipeline, group: Int? = nil,
+        _ events: Int, into pipeline: Pipeline, group: Int? = nil, pauses: Bool = true,
         properties: (Int) -> Properties = { Sample($0).properties }
     ) throws -> Double {
-        pipeline.pauseDelivery()
+        if pauses { pipeline.pauseDelivery() }
         let time = CPUTime()
         func track(_ range: Range<Int>) {
             for index in range { pipeline.track(Sample.event, properties(index)) }
