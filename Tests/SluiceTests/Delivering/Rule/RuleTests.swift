@@ -389,17 +389,33 @@ import Testing
         #expect(bench.rule.setAside == 0 && !bench.rule.isSearching && bench.rule.resolved == 2)
     }
 
-    @Test("An event that never gets an answer becomes a dead letter only if many such events take the store's room")
-    func noRoom() {
-        for size in [1_000, 200_000] {
-            let arrivals = (1...200).map { (time: Duration.seconds(60 * $0), count: 1) }
-            let world = RuleWorld(100, bad: stride(from: 0, to: 100, by: 2), 0, seed: 0, arrivals: arrivals)
-            world.bytes = { _ in size }
-            world.run(until: .seconds(86_400))
-            #expect(world.fault == nil && world.missing == 0 && world.goodDead == 0)
-            // Five of the large ones have room.
-            #expect(size == 1_000 ? world.found == 0 : world.found >= 44, "\(world.found)")
+    @Test(
+        "An event that never gets an answer becomes a dead letter only if many such events take the store's room",
+        // Five of the large ones have room.
+        arguments: [(1_000, Int.max, 0...0), (200_000, .max, 44...50), (1_000, 200_000, 44...50)])
+    func noRoom(size: Int, capacity: Int, found: ClosedRange<Int>) {
+        let arrivals = (1...200).map { (time: Duration.seconds(60 * $0), count: 1) }
+        let world = RuleWorld(100, bad: stride(from: 0, to: 100, by: 2), 0, seed: 0, arrivals: arrivals)
+        world.bytes = { _ in size }
+        world.capacity = capacity
+        world.run(until: .seconds(86_400))
+        #expect(world.fault == nil && world.missing == 0 && world.goodDead == 0)
+        #expect(found.contains(world.found), "\(world.found)")
+    }
+
+    @Test("A dead letter has the last failure that counts, and failures of one event are counted to a limit")
+    func countedFailures() {
+        var blame = Blame()
+        let key = EventKey(batch: 1, place: 0)
+        for _ in 0..<60 { blame.countAcceptance() }
+        for number in 0..<300 {
+            let failure = Answer.Failure(kind: number < 5 ? .broken : .passing, reason: "\(number)")
+            blame.add([key], failure, witnesses: 2)
         }
+        blame.weigh()
+        #expect(blame.guilt(of: key, isCrowded: false)?.reason == "4")
+        #expect(blame.guilt(of: key, isCrowded: true)?.reason == "255")
+        #expect(blame.of(key) == 256)
     }
 
     @Test("A search opens at most 8 MiB, and half of the store", arguments: [(Int.max, 8 << 20), (2 << 20, 1 << 20)])
