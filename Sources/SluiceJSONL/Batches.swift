@@ -240,8 +240,11 @@ struct Batches {
         guard let parts = handedOut.removeValue(forKey: batch) else {
             throw SluiceError(.invalidArgument, "batch \(batch) is not handed out: settle each batch once")
         }
+        // Spare files have at most the size of the largest segment together: an idle host keeps them.
+        var room = stored.configuration.segmentBytes.upperBound - stored.directories.spares.bytes
         return parts.map { part in
-            let file = stored.canReuse(part.segment.fileBytes) ? stored.takeFile(of: part.segment) : nil
+            room -= part.segment.fileBytes
+            let file = room < 0 ? nil : stored.takeFile(of: part.segment)
             stored.retire(part.segment)
             return (part.segment, file)
         }

@@ -2,11 +2,6 @@ internal import Sluice
 
 /// The files of segments that are kept open. See ``SpareFiles``.
 extension StoredFiles {
-    /// Whether a spare file of this size would be kept, beside the ones that are there.
-    func canReuse(_ bytes: Int) -> Bool {
-        directories.spares.bytes + bytes <= configuration.segmentBytes.upperBound
-    }
-
     /// Returns the file that a segment has kept open. It needs ``SpareFiles/release()``.
     func takeFile(of segment: Segment) -> OpenFile? {
         defer { segment.file = nil }
