@@ -18,50 +18,14 @@ import Testing
 
     private var place: Persistence { .file(directory.path) }
 
-    private func build(_ processors: any Processor...) throws -> Pipeline {
-        try Pipeline {
-            for processor in processors { processor }
-            store
-            NullTransport()
-        }
-    }
-
-    @Test("a timer that was started and ended early tracks its event with its duration")
-    func earlyTimerTracks() throws {
-        let timers = DurationTimer()
-        timers.start("Launch")
-        timers.end("Launch", ["is_cold": true])
-        timers.start("Running")
-        let pipeline = try build(timers)
-        timers.end("Running")
-        #expect(store.events.map(\.name) == ["Launch", "Running"])
-        #expect(store.events[0].properties["is_cold"] == true)
-        #expect(store.events.allSatisfy { $0.properties["$event_duration"]?.double != nil })
-        withExtendedLifetime(pipeline) {}
-    }
-
     @Test("an early event of a plugin belongs to the session of its launch, and begins it")
     func earlyEventHasSession() async throws {
         let (sessions, timers) = (Sessions(), DurationTimer())
         timers.end("Early")
-        let pipeline = try build(sessions, timers)
+        let pipeline = try store.pipeline(sessions, timers)
         pipeline.track("Later")
         #expect(store.events.map(\.name) == ["$SessionStart", "Early", "Later"])
         #expect(store.events.allSatisfy { $0.properties["$session_index"] == 1 })
-    }
-
-    @Test("a screen that was entered early is viewed when the app becomes active, after $AppStart")
-    func earlyScreenIsViewed() throws {
-        let screens = Screens()
-        screens.enter("Gone")
-        screens.leave("Gone")
-        screens.enter("Home")
-        let pipeline = try build(LifecycleEvents(), screens)
-        pipeline.signal(.launched(.foreground))
-        #expect(store.events.isEmpty)
-        pipeline.signal(.didBecomeActive)
-        #expect(store.events.map(\.name) == ["$AppStart", "$AppViewScreen"])
-        #expect(store.events[1].properties["$screen_name"] == "Home")
     }
 
     @Test(
@@ -72,7 +36,7 @@ import Testing
         await former.finish()
         let links = Links(persistedIn: place)
         links.opened("https://a.example/?utm_source=second")
-        let pipeline = try build(links)
+        let pipeline = try store.pipeline(links)
         #expect(store.events.map(\.name) == ["$DeepLinkOpened"])
         #expect(store.events[0].properties["$first_utm_source"] == "first")
         #expect(store.events[0].properties["$latest_utm_source"] == "second")
@@ -87,34 +51,9 @@ import Testing
         let auto = AutoProperties(persistedIn: place)
         auto.register(["plan": "pro"])
         auto.registerOnce(["region": "us"])
-        let pipeline = try build(auto)
+        let pipeline = try store.pipeline(auto)
         pipeline.track("A")
         #expect(store.events[0].properties["plan"] == "pro" && store.events[0].properties["region"] == "eu")
-    }
-
-    @Test("an early profile and login are tracked once each, and the $SignUp joins their ids")
-    func earlyLoginIsTracked() async throws {
-        let identity = Identity(persistedIn: place)
-        identity.profile.set(["plan": "pro"])
-        try identity.login("customer-42")
-        let anonymousID = try #require(identity.anonymousID)
-        let pipeline = try build(identity)
-        pipeline.track("A")
-        pipeline.signal(.didBecomeActive)
-        #expect(store.events.map(\.name) == ["$ProfileSet", "$SignUp", "A"])
-        #expect(store.events.map(\.distinctID) == [anonymousID, "customer-42", "customer-42"])
-        #expect(store.events[1].properties["$original_id"] == .string(anonymousID))
-        #expect(await pipeline.shutdown(timeout: .seconds(600)).isBalanced)
-        // The next launch repeats nothing.
-        let next = Identity(persistedIn: place)
-        let later = RecordingStore()
-        let second = try Pipeline {
-            next
-            later
-            NullTransport()
-        }
-        #expect(later.events.isEmpty && next.loginID == "customer-42")
-        await second.shutdown(timeout: .seconds(600))
     }
 
     @Test("an early profile belongs to the user at that time, not to the next one", arguments: [true, false])
@@ -125,7 +64,7 @@ import Testing
         try identity.join(group: "acme", ofType: "company")
         identity.profile.set(["email": "a@x.example"])
         if isReset { try identity.reset() } else { try identity.login("b", ["plan": "pro"]) }
-        let pipeline = try build(identity)
+        let pipeline = try store.pipeline(identity)
         pipeline.track("Later")
         let profile = try #require(store.events(named: "$ProfileSet").first)
         #expect(profile.properties["$set"] == ["email": "a@x.example"])
@@ -149,7 +88,7 @@ import Testing
         identity.profile.set(["theme": "dark"])
         try identity.login("b")
         identity.profile.set(["theme": "light"])
-        let pipeline = try build(identity)
+        let pipeline = try store.pipeline(identity)
         #expect(store.events(named: "$ProfileSet").map(\.distinctID) == ["stored", "b"])
         withExtendedLifetime(pipeline) {}
     }
@@ -169,7 +108,7 @@ import Testing
         identity.profile.set(["theme": "dark"])
         isLocked.withLock { $0 = false }
         try Identity(persistedIn: place).login("stored")
-        let pipeline = try build(identity)
+        let pipeline = try store.pipeline(identity)
         #expect(store.events(named: "$ProfileSet").map(\.distinctID) == ["stored"])
         withExtendedLifetime(pipeline) {}
     }
@@ -181,11 +120,7 @@ import Testing
             let sessions = Sessions(isManual ? .manual : .automatic, persistedIn: place)
             sessions.start()
             let id = try #require(sessions.id)
-            let pipeline = try Pipeline {
-                sessions
-                store
-                NullTransport()
-            }
+            let pipeline = try store.pipeline(sessions)
             pipeline.signal(.launched(.foreground))
             pipeline.track("A")
             await pipeline.shutdown(timeout: .seconds(600))
@@ -207,44 +142,8 @@ import Testing
         two.start()
         time.setWallTime(Timestamp(milliseconds: 1_100_000_000_000))
         one.end("Last")
-        let pipeline = try build(one, two)
+        let pipeline = try store.pipeline(one, two)
         #expect(store.events.map(\.name) == ["First", "$SessionStart", "Last"])
-        withExtendedLifetime(pipeline) {}
-    }
-
-    /// Tracks while it is prepared.
-    private final class Eager: Processor {
-        let context = PluginContext()
-
-        func prepare() { context.track("Prepared") }
-
-        func process(_ event: inout Event) -> Disposition { .keep }
-    }
-
-    @Test("an event of prepare() passes plugins that are prepared, and comes before the early events")
-    func eventOfPrepareWaits() async throws {
-        let former = Sessions(persistedIn: place)
-        let crashed = try TestPipeline { former }
-        former.start()
-        waitForWrites(of: crashed.pipeline)
-        let sessions = Sessions(persistedIn: place)
-        let timers = DurationTimer()
-        timers.end("Early")
-        let pipeline = try build(Eager(), timers, sessions)
-        #expect(store.events.map(\.name) == ["$SessionEnd", "$SessionStart", "Prepared", "Early"])
-        #expect(store.events.suffix(2).allSatisfy { $0.properties["$session_index"] == 2 })
-        withExtendedLifetime(pipeline) {}
-    }
-
-    @Test("the $SignUp of an early login keeps the order of the calls, and has a session", arguments: [true, false])
-    func earlySignUpHasItsOrder(isIdentityFirst: Bool) throws {
-        let (sessions, timers, identity) = (Sessions(), DurationTimer(), Identity(persistedIn: .memory))
-        sessions.start()
-        try identity.login("customer-42")
-        timers.end("Early")
-        let pipeline = try isIdentityFirst ? build(identity, timers, sessions) : build(sessions, timers, identity)
-        #expect(store.events.map(\.name) == ["$SessionStart", "$SignUp", "Early"])
-        #expect(store.events.allSatisfy { $0.properties["$session_index"] == 1 })
         withExtendedLifetime(pipeline) {}
     }
 }

@@ -39,22 +39,6 @@ struct FilterCombinationTests {
         #expect(test.pipeline.ledger.held == 0 && test.pipeline.ledger.dropped.isEmpty)
     }
 
-    @Test("resetting the identity doesn't undo a denial")
-    func resetKeepsDenial() async throws {
-        let directory = try TemporaryDirectory()
-        let identity = Identity(persistedIn: .file(directory.path))
-        let consent = Consent(persistedIn: .file(directory.path))
-        let test = try TestPipeline {
-            consent
-            identity
-        }
-        try consent.deny()
-        try identity.reset()
-        test.pipeline.track("A")
-        #expect(Consent(persistedIn: .file(directory.path)).status == .denied)
-        #expect(await test.events().isEmpty)
-    }
-
     @Test("the properties of plugins pass Sensors' rules unchanged")
     func pluginPropertiesPassSensors() async throws {
         let identity = Identity(persistedIn: .memory)

@@ -24,13 +24,8 @@ import Testing
         isConsentFirst: Bool, grantsBefore: Bool = false, grantsAfter: Bool = false
     ) async throws -> [String] {
         let (store, consent) = (RecordingStore(), consent())
-        let pipeline = try Pipeline {
-            if isConsentFirst { consent }
-            lifecycle()
-            if !isConsentFirst { consent }
-            store
-            NullTransport()
-        }
+        let pipeline =
+            isConsentFirst ? try store.pipeline(consent, lifecycle()) : try store.pipeline(lifecycle(), consent)
         if grantsBefore { try consent.grant() }
         for signal in [Signal.launched(.foreground), .didBecomeActive] { pipeline.signal(signal) }
         if grantsAfter { try consent.grant() }
@@ -58,12 +53,7 @@ import Testing
     func grantAfterDenialTracksInstall() async throws {
         let store = RecordingStore()
         let consent = Consent(persistedIn: .file(directory.path), whilePending: .keep)
-        let pipeline = try Pipeline {
-            consent
-            lifecycle()
-            store
-            NullTransport()
-        }
+        let pipeline = try store.pipeline(consent, lifecycle())
         try consent.deny()
         for signal in [Signal.launched(.foreground), .didBecomeActive] { pipeline.signal(signal) }
         #expect(store.events.isEmpty)
@@ -78,15 +68,8 @@ import Testing
             let (free, crm, consent) = (RecordingStore(), RecordingStore(), Consent(persistedIn: .memory))
             let pipeline = try Pipeline {
                 LifecycleEvents(persistedIn: .file(directory.path + "/\(isDenied)"), appVersion: "2.4.1")
-                Route("free") {
-                    free
-                    NullTransport()
-                }
-                Route("crm") {
-                    consent
-                    crm
-                    NullTransport()
-                }
+                free.route("free")
+                crm.route("crm", consent)
             }
             for signal in [Signal.launched(.foreground), .didBecomeActive] { pipeline.signal(signal) }
             if isDenied { try consent.deny() }

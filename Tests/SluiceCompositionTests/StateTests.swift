@@ -159,6 +159,25 @@ import Testing
         #expect(directory.names.filter { !$0.hasSuffix(".lock") } == ["\(subject.item).json"])
     }
 
+    @Test(
+        "damaged state is kept aside and reported, and the next launch reads what was stored since", arguments: subjects
+    )
+    func damagedStateIsKeptAside(subject: Subject) async throws {
+        let directory = try TemporaryDirectory()
+        for text in ["", "{", #"{"\#(subject.item)":{},"checksum":"0"}"#] {
+            try directory.write(Array(text.utf8), to: "\(subject.item).json")
+            let first = subject.make(.file(directory.path))
+            let test = try TestPipeline { first.0 }
+            #expect(test.diagnostics.count == 1, "\(text)")
+            try first.change(test.pipeline)
+            _ = await test.events()
+            #expect(try directory.read("\(subject.item).json.corrupt") == Array(text.utf8))
+        }
+        let next = try TestPipeline { subject.make(.file(directory.path)).0 }
+        #expect(next.diagnostics.isEmpty)
+        _ = await next.events()
+    }
+
     @Test("state of another version is neither damaged nor overwritten", arguments: subjects)
     func otherVersionStays(subject: Subject) async throws {
         let directory = try TemporaryDirectory()

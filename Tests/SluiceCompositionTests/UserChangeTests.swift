@@ -11,14 +11,6 @@ import Testing
 @Suite struct UserChangeTests {
     private let store = RecordingStore()
 
-    private func build(_ processors: [any Processor]) throws -> Pipeline {
-        try Pipeline {
-            processors
-            store
-            NullTransport()
-        }
-    }
-
     private var names: [String] { store.events.map(\.name) }
 
     private var indices: [PropertyValue?] { store.events.map { $0.properties["$session_index"] } }
@@ -28,7 +20,8 @@ import Testing
         arguments: [true, false], [true, false])
     func resetEndsSession(areSessionsFirst: Bool, isErased: Bool) async throws {
         let (sessions, identity) = (Sessions(), Identity(persistedIn: .memory))
-        let pipeline = try build(areSessionsFirst ? [sessions, identity] : [identity, sessions])
+        let pipeline = try store.pipeline(
+            areSessionsFirst ? sessions : identity, areSessionsFirst ? identity : sessions)
         pipeline.track("A")
         let former = identity.anonymousID
         if isErased { try identity.erase() } else { try identity.reset() }
@@ -43,7 +36,7 @@ import Testing
     @Test("a login, a logout and another anonymous id keep the session")
     func otherVerbsKeepSession() async throws {
         let identity = Identity(persistedIn: .memory)
-        let pipeline = try build([Sessions(), identity])
+        let pipeline = try store.pipeline(Sessions(), identity)
         pipeline.track("A")
         try identity.login("customer-42")
         try identity.logout()
@@ -56,7 +49,7 @@ import Testing
     @Test("a manual session ends too, and without one a reset begins none")
     func manualSessionIsRenewed() async throws {
         let (sessions, identity) = (Sessions(.manual), Identity(persistedIn: .memory))
-        let pipeline = try build([sessions, identity])
+        let pipeline = try store.pipeline(sessions, identity)
         try identity.reset()
         pipeline.track("A")
         sessions.start()
@@ -78,7 +71,7 @@ import Testing
         let directory = try TemporaryDirectory()
         let place = Persistence.file(directory.path)
         let identity = Identity(persistedIn: place)
-        let first = try build([Sessions(persistedIn: place), identity])
+        let first = try store.pipeline(Sessions(persistedIn: place), identity)
         first.track("A")
         try identity.reset()
         waitForWrites(of: first)
@@ -97,17 +90,8 @@ import Testing
             let identity = Identity(persistedIn: .memory)
             let pipeline = try Pipeline {
                 if isShared { identity }
-                Route("first") {
-                    if !isShared { identity }
-                    Sessions()
-                    stores[0]
-                    NullTransport()
-                }
-                Route("second") {
-                    Sessions()
-                    stores[1]
-                    NullTransport()
-                }
+                isShared ? stores[0].route("first", Sessions()) : stores[0].route("first", identity, Sessions())
+                stores[1].route("second", Sessions())
             }
             pipeline.track("A")
             try identity.reset()
@@ -121,10 +105,10 @@ import Testing
     func erasedUserIsForgotten() async throws {
         let directory = try TemporaryDirectory()
         let place = Persistence.file(directory.path)
-        func plugins() -> [any Processor] {
-            [Sessions(persistedIn: place), LifecycleEvents(persistedIn: place, appVersion: "1.0")]
+        func launch(_ store: RecordingStore) throws -> Pipeline {
+            try store.pipeline(Sessions(persistedIn: place), LifecycleEvents(persistedIn: place, appVersion: "1.0"))
         }
-        let first = try build(plugins())
+        let first = try launch(store)
         for signal in [Signal.launched(.foreground), .didBecomeActive] { first.signal(signal) }
         let former = try #require(store.events.last?.properties["$session_id"])
         #expect(await first.eraseEverything().isComplete)
@@ -139,11 +123,7 @@ import Testing
         #expect(store.events.suffix(5).allSatisfy { $0.properties["$session_id"] != former })
         #expect(store.events[5].properties["$is_first_time"] == true)
         let later = RecordingStore()
-        let next = try Pipeline {
-            plugins()
-            later
-            NullTransport()
-        }
+        let next = try launch(later)
         for signal in [Signal.launched(.foreground), .didBecomeActive] { next.signal(signal) }
         await next.shutdown(timeout: .seconds(600))
         #expect(later.events.map(\.name) == ["$SessionStart", "$AppStart", "$AppEnd", "$SessionEnd"])
@@ -153,11 +133,8 @@ import Testing
     @Test("after eraseEverything() in the foreground, the time of the $AppEnd is the new user's")
     func erasedForegroundTime() async throws {
         let time = VirtualTime()
-        let pipeline = try Pipeline(environment: PipelineEnvironment(time: time)) {
-            LifecycleEvents(appVersion: "1.0")
-            store
-            NullTransport()
-        }
+        let pipeline = try store.pipeline(
+            in: PipelineEnvironment(time: time), LifecycleEvents(appVersion: "1.0"))
         pipeline.signal(.didBecomeActive)
         time.advance(by: .seconds(60))
         #expect(await pipeline.eraseEverything().isComplete)

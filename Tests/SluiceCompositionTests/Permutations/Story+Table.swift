@@ -121,9 +121,15 @@ extension Story {
                 2, recovered: [.app("$AppEnd", 1, 0).recovered()], sessions: [.sessionEnd(1, 1_000).recovered()]),
         ])
 
+    /// The system ends the app in the foreground.
     static let orderlyEnd = Story(
         name: "orderly end and relaunch",
         launches: [
-            first(.foreground, opened(1), end: shutdown(1, screen: 5_000, app: 5_000, session: 6_000)), relaunch(2),
+            first(
+                .foreground,
+                opened(1) + [
+                    .signal(.willTerminate, .leave(1, 5_000), .app("$AppEnd", 1, 5_000), .sessionEnd(1, 6_000))
+                ], end: .shutdown([])),
+            relaunch(2),
         ])
 }
