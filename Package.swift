@@ -156,8 +156,7 @@ let tests: [Target] = [
         dependencies: [
             "HTTPTestSupport", "SluiceFilters", "SluiceGzip", "SluiceHTTP", "SluiceIdentity", "SluiceMemory",
             "SluiceTesting", "SluiceVendors", "TestSupport",
-        ],
-        exclude: ["bodies.py"]),
+        ]),
     .testTarget(name: "SluiceAutoPropertiesTests", dependencies: ["SluiceAutoProperties", "TestSupport"]),
     .testTarget(name: "SluiceDurationTests", dependencies: ["SluiceDuration", "TestSupport"]),
     .testTarget(name: "SluiceFiltersTests", dependencies: ["SluiceFilters", "TestSupport"]),

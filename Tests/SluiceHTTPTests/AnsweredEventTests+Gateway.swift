@@ -12,17 +12,26 @@ extension AnsweredEventTests {
             case status(Int)
             /// A 200 with a page in HTML.
             case page
+            /// A 200 that names the bad events, and accepts the others.
+            case named
             /// No response.
             case broken
 
             var status: Int {
                 switch self {
                 case .status(let status): status
-                case .page, .broken: 200
+                case .page, .named, .broken: 200
                 }
             }
 
-            var description: String { self == .page ? "HTML-200" : "\(status)" }
+            var description: String {
+                switch self {
+                case .status(let status): "\(status)"
+                case .page: "HTML-200"
+                case .named: "named"
+                case .broken: "no response"
+                }
+            }
         }
 
         private struct State {
@@ -54,6 +63,7 @@ extension AnsweredEventTests {
                     + body.split(separator: "number-").dropFirst()
                     .map { _ in #"{"create":{"status":201}}"# }.joined(separator: ",") + "]}"
             case "otlp": "{}"
+            case "named": String(repeating: "1", count: body.split(separator: "\n").count)
             default: ""
             }
         }
@@ -68,9 +78,13 @@ extension AnsweredEventTests {
 
         func answerAll(_ answer: Answer?) { state.withLock { $0.answersAll = answer } }
 
+        private static func numbers(in body: some StringProtocol) -> [Int] {
+            body.split(separator: "number-").dropFirst().compactMap { Int($0.prefix { $0.isNumber }) }
+        }
+
         func send(_ request: HTTPRequest) async throws -> HTTPResponse {
             let body = String(decoding: request.body, as: UTF8.self)
-            let numbers = body.split(separator: "number-").dropFirst().compactMap { Int($0.prefix { $0.isNumber }) }
+            let numbers = Self.numbers(in: body)
             return try state.withLock { state in
                 state.requests += 1
                 state.sizes.append(numbers.count)
@@ -84,9 +98,29 @@ extension AnsweredEventTests {
                 case .status(let status):
                     return HTTPResponse(status: status, headers: headers, body: Array("rule 942100 says no".utf8))
                 case .page: return HTTPResponse(status: 200, body: Array("<html>rule 942100 says no</html>".utf8))
+                case .named:
+                    let lines = body.split(separator: "\n").map { (line: $0, isBad: $0.contains("poison")) }
+                    for (line, isBad) in lines where !isBad { state.accepted += Self.numbers(in: line) }
+                    return HTTPResponse(200, lines.map { $0.isBad ? "0" : "1" }.joined())
                 case .broken: throw SluiceError(.inputOutput, "connection reset")
                 }
             }
+        }
+    }
+
+    /// NDJSON whose responses name the rejected events by a 0 for each.
+    struct NamingFormat: FormatWrapper {
+        var base: HTTPFormat { .ndjson }
+
+        func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
+            guard response.status == 200 else { return base.verdicts(for: batch, from: response) }
+            return .each(
+                response.body.map { byte in
+                    guard byte == UInt8(ascii: "0") else { return .accepted }
+                    var verdict = Verdict.rejected(reason: "named")
+                    verdict.response = "rule 942100 says no"
+                    return verdict
+                }, status: 200)
         }
     }
 
@@ -125,14 +159,14 @@ extension AnsweredEventTests {
         }
 
         static let all: [Case] = {
-            let statuses = [302, 400, 403, 404, 406, 409, 422, 431, 451, 500, 502]
-            let answers: [Gateway.Answer] = statuses.map { .status($0) } + [.page]
+            let statuses = [302, 400, 403, 404, 406, 409, 413, 422, 431, 451, 500, 502]
+            let answers: [Gateway.Answer] = statuses.map { .status($0) } + [.page, .named]
             var cases: [Case] = []
             for answer in answers {
                 for bad in [1, 2, 100] {
                     for place in Place.allCases {
                         for isJSONL in [false, true] {
-                            for format in ["ndjson", "elasticsearch", "otlp"] {
+                            for format in answer == .named ? ["named"] : ["ndjson", "elasticsearch", "otlp"] {
                                 cases.append(
                                     Case(answer: answer, bad: bad, place: place, isJSONL: isJSONL, format: format))
                             }
@@ -147,6 +181,7 @@ extension AnsweredEventTests {
         /// status has one of the two stores.
         private var isFew: Bool {
             guard answer.status % 2 == (isJSONL ? 0 : 1) || [403, 500].contains(answer.status) else { return false }
+            if format == "named" { return place == .front }
             if format != "ndjson" { return bad == 2 && place == .front }
             if bad == 100 { return isJSONL == (place == .middle) && answer.status == (isJSONL ? 500 : 403) }
             return bad == (place == .middle ? 1 : 2)

@@ -65,22 +65,6 @@ extension AnsweredEventTests {
     }
 
     @Test(
-        "bad events in front of each batch don't keep all of a tool's runs from sending",
-        arguments: [(inFlight: 1, hasCritical: true), (2, false), (2, true)])
-    func badEventsInFrontOfEachBatch(inFlight: Int, hasCritical: Bool) async throws {
-        let time = RunningTime()
-        let client = Gateway(.status(403))
-        for _ in 0..<12 {
-            // It hands out no more than it is asked for.
-            try await live(MemoryStore(), client, time, inFlight: inFlight, batch: 20) { pipeline in
-                if hasCritical { pipeline.track("poison", priority: .critical) }
-                for _ in 0..<2 { track(Array(repeating: -1, count: 5) + Array(1...15), pipeline) }
-            }
-        }
-        #expect(Set(client.accepted) == Set(1...15))
-    }
-
-    @Test(
         "a short outage during a shutdown keeps no event back, however few there are",
         arguments: [(critical: 0, failures: 1), (2, 1), (2, 3)])
     func shortOutageDuringShutdown(critical: Int, failures: Int) async throws {

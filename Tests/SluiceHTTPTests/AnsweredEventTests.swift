@@ -18,6 +18,7 @@ struct AnsweredEventTests {
         switch name {
         case "elasticsearch": .elasticsearch(index: "i")
         case "otlp": .otlp(service: "shop")
+        case "named": HTTPFormat(NamingFormat())
         default: .ndjson
         }
     }
@@ -131,46 +132,6 @@ struct AnsweredEventTests {
         try await expect(left, client, upTo: last, bad: bad, statuses: [status])
     }
 
-    @Test("a time that a refusal names delays the search, and nothing else changes", arguments: [403, 404], [1, 20])
-    func refusalWithTime(status: Int, bad: Int) async throws {
-        let time = VirtualTime()
-        let client = Gateway(.status(status), headers: [("Retry-After", "60")])
-        let pipeline = try pipeline(MemoryStore(), client, time, isPaused: true)
-        track((1...bad).map { -$0 } + Array(1...Self.good), pipeline)
-        pipeline.resumeDelivery()
-        let last = await drain(pipeline, time, rounds: 60 * bad + 60)
-        try await expect(pipeline, client, upTo: last, bad: bad, statuses: [status])
-    }
-
-    @Test(
-        "answers that change, or a limit of requests between them, don't end the search",
-        arguments: [Gateway.Answer.status(502), .status(429), .broken, .status(403)])
-    func changingAnswers(other: Gateway.Answer) async throws {
-        let time = VirtualTime()
-        let client = Gateway(.status(500), .status(500), .status(500), other)
-        let pipeline = try pipeline(MemoryStore(), client, time, isPaused: true)
-        track([-1] + Array(1...Self.good), pipeline)
-        pipeline.resumeDelivery()
-        let last = await drain(pipeline, time, rounds: 40)
-        try await expect(pipeline, client, upTo: last, bad: 1, statuses: [500, other.status])
-    }
-
-    @Test(
-        "an event that gets no response, or one about the moment, is set aside, and never becomes a dead letter",
-        arguments: [Gateway.Answer.broken, .status(408), .status(425), .status(429)])
-    func passingFailuresRejectNothing(answer: Gateway.Answer) async throws {
-        let time = VirtualTime()
-        let client = Gateway(answer)
-        let pipeline = try pipeline(MemoryStore(), client, time, isPaused: true)
-        track([-1] + Array(1...Self.good), pipeline)
-        pipeline.resumeDelivery()
-        let last = await drain(pipeline, time, rounds: 100)
-        #expect(client.accepted.sorted() == Array(1...last))
-        let route = pipeline.ledger.routes[0]
-        #expect((route.waiting, route.setAside, route.rejected) == (1, 1, 0))
-        #expect(await pipeline.shutdown(timeout: .zero).isBalanced)
-    }
-
     // MARK: Receivers that answer everything so
 
     @Test(
@@ -200,97 +161,6 @@ struct AnsweredEventTests {
         #expect(client.accepted.count == Set(client.accepted).count)
         #expect(pipeline.ledger.routes[0].deadLetters == 0)
         #expect(await pipeline.shutdown().isBalanced)
-    }
-
-    @Test(
-        "a receiver that is repaired soon gets everything in order, but for the probes",
-        arguments: [Gateway.Answer.status(403), .status(302), .status(404), .status(500), .broken])
-    func repairKeepsOrder(answer: Gateway.Answer) async throws {
-        let time = VirtualTime()
-        let client = Gateway(answer)
-        client.answerAll(answer)
-        let pipeline = try pipeline(MemoryStore(), client, time)
-        // One fewer than start a delivery without the flush.
-        track(Array(1...99), pipeline)
-        await pipeline.flush()
-        let probes = client.requests
-        client.answerAll(nil)
-        track(Array(100...510), pipeline)
-        await pipeline.flush()
-        #expect(client.accepted.sorted() == Array(1...510))
-        let early = zip(client.accepted, client.accepted.dropFirst()).count { $0 > $1 }
-        #expect(early <= probes)
-        #expect(await pipeline.shutdown().isBalanced)
-    }
-
-    @Test(
-        "a 400 for a wrong key, in processes that never see an acceptance, makes no dead letters",
-        arguments: [1, 5, 30])
-    func wrongKeyWithStatus400(count: Int) async throws {
-        let time = VirtualTime()
-        let directory = try TemporaryDirectory()
-        let client = Gateway(.status(400))
-        client.answerAll(.status(400))
-        for launch in 0..<6 {
-            let pipeline = try pipeline(JSONLStore(at: directory.path), client, time)
-            track(Array(launch * count + 1...(launch + 1) * count), pipeline)
-            await pipeline.flush()
-            #expect(await pipeline.shutdown(timeout: .zero).routes[0].waiting == (launch + 1) * count)
-        }
-        client.answerAll(nil)
-        let pipeline = try pipeline(JSONLStore(at: directory.path), client, time)
-        let last = await drain(pipeline, time, from: 6 * count + 1, rounds: 10)
-        try await expect(pipeline, client, upTo: last, bad: 0, statuses: [])
-    }
-
-    @Test("a failure that hits a good event during a search rejects only the bad one", arguments: [500, 403])
-    func failureDuringSearch(status: Int) async throws {
-        for request in 1...60 {
-            let time = VirtualTime()
-            let client = Gateway(.status(status))
-            client.answer(request: request, with: .status(503))
-            let pipeline = try pipeline(MemoryStore(), client, time, isPaused: true)
-            track(Array(1...10) + [-1] + Array(11...20), pipeline)
-            pipeline.resumeDelivery()
-            let last = await drain(pipeline, time, from: 21, rounds: 60)
-            try await expect(pipeline, client, upTo: last, bad: 1, statuses: [status, 503])
-        }
-    }
-
-    @Test(
-        "a receiver that refuses everything for a while, after a bad event, rejects no good one",
-        arguments: [401, 403, 503])
-    func outageAfterBadEvent(status: Int) async throws {
-        let time = VirtualTime()
-        let client = Gateway(.status(status))
-        let pipeline = try pipeline(MemoryStore(), client, time, isPaused: true)
-        track([-1] + Array(1...50), pipeline)
-        pipeline.resumeDelivery()
-        let found = await drain(pipeline, time, from: 51, rounds: 30)
-        client.answerAll(.status(status))
-        track(Array(found + 1...found + 10), pipeline)
-        for _ in 0..<30 { await pipeline.flush() }
-        client.answerAll(nil)
-        let last = await drain(pipeline, time, from: found + 11, rounds: 60)
-        try await expect(pipeline, client, upTo: last, bad: 1, statuses: [status])
-    }
-
-    @Test("without new good events, bad ones wait, and a flush costs a request or two", arguments: [403, 302])
-    func badEventsAtTheEnd(status: Int) async throws {
-        let time = VirtualTime()
-        let client = Gateway(.status(status))
-        let pipeline = try pipeline(MemoryStore(), client, time, isPaused: true)
-        track(Array(1...10) + (1...8).map { -$0 }, pipeline)
-        pipeline.resumeDelivery()
-        await deliver(10, to: client, pipeline, time)
-        for _ in 0..<20 { await pipeline.flush() }
-        let requests = client.requests
-        for _ in 0..<100 { await pipeline.flush() }
-        let route = pipeline.ledger.routes[0]
-        #expect((route.delivered, route.waiting, route.rejected) == (10, 8, 0))
-        #expect(client.requests <= requests + 200)
-        let last = await drain(pipeline, time, from: 11, rounds: 80)
-        try await expect(pipeline, client, upTo: last, bad: 8, statuses: [status])
     }
 
     @Test("a restart in the middle of the search loses nothing, and the next process finds the bad events")

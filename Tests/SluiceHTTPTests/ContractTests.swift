@@ -65,18 +65,6 @@ struct ContractTests {
         #expect(numbers == Array(0..<1_000))
     }
 
-    @Test("the maximum batch is that of the format")
-    func batchSizeIsFormatLimit() {
-        #expect(HTTPTransport(to: "http://host/").maximumBatchSize == BatchSize(events: .max, bytes: 1_000_000))
-    }
-
-    @Test("a request's description contains sizes only")
-    func requestDescriptionHasSizesOnly() {
-        let request = HTTPRequest(url: "http://h/?secret", headers: [("A", "secret")], body: Array("secret".utf8))
-        #expect("\(request)" == "POST with 1 headers and 6 bytes")
-        #expect(String(reflecting: request) == "POST with 1 headers and 6 bytes")
-    }
-
     @Test("setting a header replaces all its values in the first place")
     func setHeaderReplacesValues() {
         var request = HTTPRequest(url: "http://h/", headers: [("A", "1"), ("B", "2"), ("a", "3"), ("C", "4")])

@@ -34,19 +34,8 @@
         func descriptorsClosedLaterAreNotUsed() async {
             await #expect(processExitsWith: .success) {
                 // Nobody accepts its connections, so that this process opens no other socket.
-                let listener = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
-                var address = sockaddr_in()
-                address.sin_family = sa_family_t(AF_INET)
-                address.sin_addr.s_addr = inet_addr("127.0.0.1")
-                var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-                let isListening = withUnsafeMutablePointer(to: &address) { pointer in
-                    pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                        bind(listener, $0, size) == 0 && listen(listener, 100) == 0
-                            && getsockname(listener, $0, &size) == 0
-                    }
-                }
-                try #require(isListening)
-                let transport = HTTPTransport(to: "http://127.0.0.1:\(address.sin_port.bigEndian)/")
+                let (listener, port) = try Socket.makeListener()
+                let transport = HTTPTransport(to: "http://127.0.0.1:\(port)/")
                 try transport.open(in: PipelineEnvironment())
                 for _ in 0..<20 {
                     for descriptor in [CInt(0), 1, 2] { close(descriptor) }

@@ -8,33 +8,22 @@ import Testing
 
 @Suite("Requests on the wire", .serialized)
 struct RequestTests {
-    @Test("a JSON array contains the events' lines in order")
-    func jsonArrayHasLines() async throws {
+    @Test(
+        "a body contains the events' lines in order",
+        arguments: [
+            ("application/json", #"[{"n":1},{"n":2,"s":"é\n"},{"n":3}]"#),
+            ("application/x-ndjson", #"{"n":1}"# + "\n" + #"{"n":2,"s":"é\n"}"# + "\n" + #"{"n":3}"# + "\n"),
+        ])
+    func bodyHasLines(type: String, body: String) async throws {
         let server = try Server(responding: HTTPResponse.ok)
-        let transport = try openTransport(to: server.url, format: .jsonArray)
+        let format = type == "application/json" ? HTTPFormat.jsonArray : .ndjson
+        let transport = try openTransport(to: server.url, format: format)
         let verdicts = try await transport.send(.of(#"{"n":1}"#, #"{"n":2,"s":"é\n"}"#, #"{"n":3}"#))
         let request = try await server.received.next()
         #expect(verdicts == .all(.accepted, status: 200))
-        #expect(request.text == #"[{"n":1},{"n":2,"s":"é\n"},{"n":3}]"#)
-        #expect(request.values("Content-Type") == ["application/json"])
+        #expect(request.text == body)
+        #expect(request.values("Content-Type") == [type])
         #expect(request.values("Content-Length") == ["\(request.body.count)"])
-    }
-
-    @Test("NDJSON contains one event per line, each with a newline")
-    func ndjsonHasLines() async throws {
-        let server = try Server(responding: HTTPResponse.ok)
-        let transport = try openTransport(to: server.url, format: .ndjson)
-        _ = try await transport.send(.of(#"{"n":1}"#, #"{"n":2}"#))
-        let request = try await server.received.next()
-        #expect(request.text == "{\"n\":1}\n{\"n\":2}\n")
-        #expect(request.values("Content-Type") == ["application/x-ndjson"])
-    }
-
-    @Test("one event is an array with one element")
-    func oneEventIsArrayOfOne() async throws {
-        let server = try Server(responding: HTTPResponse.ok)
-        _ = try await openTransport(to: server.url).send(.small)
-        #expect(try await server.received.next().text == #"[{"n":1}]"#)
     }
 
     #if !canImport(Darwin)
@@ -57,26 +46,15 @@ struct RequestTests {
 
     @Test("every request has the time of sending in a header", arguments: FormatSample.open)
     func requestHasSendTime(sample: FormatSample) async throws {
-        let sent = Locked<[String?]>([])
-        let client = FakeClient { request in sent.withLock { $0.append(request.header("X-Sent-At")) } }
-        let time = VirtualTime()
-        let transport = HTTPTransport(
-            to: sample.url, format: sample.format, configuration: .init(client: client))
+        let (client, time) = (KeepingClient(), VirtualTime())
+        let transport = client.transport(sample.format, to: sample.url)
         try transport.open(in: .virtual(time))
         for _ in 0..<2 {
             _ = try await transport.send(.numbered(1))
             time.advance(by: .milliseconds(61_234))
         }
-        #expect(sent.withLock { $0 } == ["2026-01-01T00:00:00.000Z", "2026-01-01T00:01:01.234Z"])
-    }
-
-    private struct FakeClient: HTTPClient {
-        let note: @Sendable (HTTPRequest) -> Void
-
-        func send(_ request: HTTPRequest) async throws -> HTTPResponse {
-            note(request)
-            return HTTPResponse(status: 200)
-        }
+        let sent = client.requests.map { $0.header("X-Sent-At") }
+        #expect(sent == ["2026-01-01T00:00:00.000Z", "2026-01-01T00:01:01.234Z"])
     }
 
     private struct Doubling: WireFormat {
@@ -141,20 +119,6 @@ struct RequestTests {
         // URLSession orders headers differently each time.
         #expect(lines[0].sorted() == lines[1].sorted())
         #expect(first.body == second.body)
-    }
-
-    @Test("batches arrive in the order in which they were sent")
-    func batchesArriveInOrder() async throws {
-        let server = try Server(responding: HTTPResponse.ok)
-        let sent = try (0..<50).map { batch in
-            try (0..<4).map { try EventLine(Event.numbered(batch * 4 + $0)) }
-        }
-        let transport = try openTransport(to: server.url, format: .ndjson)
-        for (number, lines) in sent.enumerated() {
-            _ = try await transport.send(Batch(id: UInt64(number), events: lines))
-        }
-        let arrived = server.received.all.flatMap(\.body)
-        #expect(arrived == sent.joined().flatMap { $0.bytes + [UInt8(ascii: "\n")] })
     }
 
     @Test("the signature changes the request last")

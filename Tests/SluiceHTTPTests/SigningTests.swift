@@ -7,23 +7,6 @@ import Testing
 
 @Suite("Signatures of requests")
 struct SigningTests {
-    /// Accepts one token.
-    private final class TokenServer: HTTPClient {
-        private let token: String
-        private let all = Locked<[HTTPRequest]>([])
-
-        init(accepting token: String) {
-            self.token = token
-        }
-
-        var requests: [HTTPRequest] { all.withLock(\.self) }
-
-        func send(_ request: HTTPRequest) async throws -> HTTPResponse {
-            all.withLock { $0.append(request) }
-            return HTTPResponse(status: request.header("X-Token") == token ? 200 : 401)
-        }
-    }
-
     /// Tokens that an actor hands out, as a cache over a network does.
     private actor Tokens {
         private var tokens: [String]
@@ -40,10 +23,15 @@ struct SigningTests {
         }
     }
 
-    private static func send(_ server: TokenServer, _ tokens: Tokens) async throws -> [Fate] {
+    /// A client that accepts one token.
+    private static func client(accepting token: String) -> KeepingClient {
+        KeepingClient { request, _ in HTTPResponse(status: request.header("X-Token") == token ? 200 : 401) }
+    }
+
+    private static func send(_ client: KeepingClient, _ tokens: Tokens) async throws -> [Fate] {
         let transport = HTTPTransport(
             to: "https://h",
-            configuration: .init(client: server) { request in
+            configuration: .init(client: client) { request in
                 request.setHeader("X-Token", await tokens.token(isRefused: request.wasUnauthorized))
             })
         return try await transport.send(.small).fates(of: 1)
@@ -51,7 +39,7 @@ struct SigningTests {
 
     @Test("a signature can wait for its token")
     func signatureWaits() async throws {
-        let server = TokenServer(accepting: "a")
+        let server = Self.client(accepting: "a")
         let tokens = Tokens("a")
         #expect(try await Self.send(server, tokens) == [.accepted])
         #expect(server.requests.count == 1)
@@ -60,7 +48,7 @@ struct SigningTests {
 
     @Test("a 401 with a fresh token is tried once, immediately")
     func freshTokenIsTried() async throws {
-        let server = TokenServer(accepting: "b")
+        let server = Self.client(accepting: "b")
         let tokens = Tokens("a", "b")
         #expect(try await Self.send(server, tokens) == [.accepted])
         try #require(server.requests.map { $0.header("X-Token") } == ["a", "b"])
@@ -70,19 +58,18 @@ struct SigningTests {
 
     @Test("the same token isn't tried a second time, and a fresh one that is refused too holds the route")
     func refusedTokensHold() async throws {
-        let same = TokenServer(accepting: "b")
+        let same = Self.client(accepting: "b")
         #expect(try await Self.send(same, Tokens("a")) == [.hold])
         #expect(same.requests.count == 1)
-        let fresh = TokenServer(accepting: "d")
+        let fresh = Self.client(accepting: "d")
         #expect(try await Self.send(fresh, Tokens("a", "b", "c")) == [.hold])
         #expect(fresh.requests.map { $0.header("X-Token") } == ["a", "b"])
     }
 
     @Test("without a signature, a 401 is not repeated")
     func unsignedIsNotRepeated() async throws {
-        let server = TokenServer(accepting: "a")
-        let transport = HTTPTransport(to: "https://h", configuration: .init(client: server))
-        #expect(try await transport.send(.small).fates(of: 1) == [.hold])
+        let server = Self.client(accepting: "a")
+        #expect(try await server.transport().send(.small).fates(of: 1) == [.hold])
         #expect(server.requests.count == 1)
     }
 }

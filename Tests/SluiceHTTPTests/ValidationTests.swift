@@ -113,7 +113,7 @@ struct ValidationTests {
         await pipeline.flush()
         #expect(told.withLock(\.self).map(\.kind) == [.paused])
         #expect(told.withLock(\.self).map(\.severity) == [.error])
-        #expect(pipeline.ledger.routes[0].waiting == 1 && client.requests.withLock(\.isEmpty))
+        #expect(pipeline.ledger.routes[0].waiting == 1 && client.requests.isEmpty)
         await pipeline.shutdown(timeout: .zero)
     }
 

@@ -12,7 +12,7 @@ import Testing
 struct CompressionTests {
     @Test("Mixpanel's events are compressed, and its profiles are not")
     func mixpanelProfilesAreNotCompressed() async throws {
-        let client = KeepingClient(responding: HTTPResponse(status: 200, body: Array(#"{"code":200}"#.utf8)))
+        let client = KeepingClient(responding: HTTPResponse(200, #"{"code":200}"#))
         let format = HTTPFormat.mixpanel(token: "k")
         let transport = HTTPTransport(to: "https://h/", format: format, configuration: .init(client: client))
         var profile = Event.numbered(0)
@@ -20,7 +20,7 @@ struct CompressionTests {
         profile.properties = ["$set": ["text": .string(String(repeating: "a", count: 1_000))]]
         let batch = try Batch(id: 1, events: [EventLine(profile)] + Batch.numbered(50).events)
         #expect(try await transport.send(batch) == .all(.accepted, status: 200))
-        let encodings = client.requests.withLock { $0.map { $0.header("Content-Encoding") } }
+        let encodings = client.requests.map { $0.header("Content-Encoding") }
         #expect(encodings == [nil, "gzip"])
     }
 

@@ -30,7 +30,7 @@ struct SessionStartTests {
             id: EventID(high: 0, low: 1), name: "E", time: time.wallTime(),
             properties: ["$session_id": .string(id), "$session_index": 1])
         for _ in 0..<2 { _ = try await transport.send(Batch(id: 1, events: [EventLine(event)])) }
-        let texts = client.requests.withLock { $0.map { String(decoding: $0.body, as: UTF8.self) } }
+        let texts = client.bodies
         func value(_ text: String) throws -> String {
             let bytes = Array(text.utf8)
             let name = Array("\"\(key)\":".utf8)

@@ -7,17 +7,6 @@ import Testing
 
 @testable import SluiceHTTP
 
-/// A store with prepared responses.
-private struct StoreClient: HTTPClient {
-    let requests = Locked<[HTTPRequest]>([])
-    let answers: Locked<[HTTPResponse]>
-
-    func send(_ request: HTTPRequest) async throws -> HTTPResponse {
-        requests.withLock { $0.append(request) }
-        return answers.withLock { $0.removeFirst() }
-    }
-}
-
 @Suite("Objects of S3")
 struct ObjectFormatTests {
     private static let noon: Int64 = 1_767_268_800_000
@@ -37,13 +26,14 @@ struct ObjectFormatTests {
     private static func sent(
         _ batch: Batch, _ format: HTTPFormat, answers: [HTTPResponse]
     ) async throws -> (requests: [HTTPRequest], verdicts: Verdicts) {
-        let client = StoreClient(answers: Locked(answers))
+        let left = Locked(answers)
+        let client = KeepingClient { _, _ in left.withLock { $0.removeFirst() } }
         let transport = HTTPTransport(
             to: "https://shop.s3.eu-central-1.amazonaws.com/events", format: format,
             configuration: HTTPTransport.Configuration(client: client))
         try transport.open(in: PipelineEnvironment())
         let verdicts = try await transport.send(batch)
-        return (client.requests.withLock(\.self), verdicts)
+        return (client.requests, verdicts)
     }
 
     private static let made = HTTPResponse(status: 200, headers: [("ETag", "\"1\"")])

@@ -273,17 +273,6 @@ struct BodyTests {
         }
     }
 
-    @Test("ClickHouse's token depends on every event")
-    func tokenDependsOnEvents() throws {
-        let sample = try FormatSample.named("clickHouse")
-        let batch = try Batch.numbered(4)
-        var tokens: Set<String> = []
-        for events in [batch.events, batch.events.dropLast(), [batch.events[0]] + batch.events[2...], []] {
-            tokens.insert(try sample.request(Batch(id: batch.id, events: Array(events))).url)
-        }
-        #expect(tokens.count == 4)
-    }
-
     @Test(
         "an unreadable line throws the error by which the transport finds it",
         arguments: [

@@ -69,19 +69,6 @@ struct FormatVerdictTests {
         "jsonArray", "ndjson", "fluentBit", "vector", "sensors", "segment", "telemetryDeck",
     ]
 
-    @Test("a 2xx with an unrecognized body is not an acceptance", arguments: FormatSample.all)
-    func unrecognizedBodyIsNotAccepted(sample: FormatSample) throws {
-        for body in ["<html>Sign in</html>", #"{"success":"#, "[]", "null", "\u{0}", #"{"success":false}"#] {
-            let response = HTTPResponse(status: 200, body: Array(body.utf8))
-            let fates = try Set(sample.wire.verdicts(for: .allKinds(), from: response).fates(of: 3))
-            if Self.takesAnySuccess.contains(sample.name), sample.name != "segment" {
-                #expect(fates == [body.hasPrefix("<") ? .hold : .accepted])
-            } else {
-                #expect(fates == [.retry] || fates == [.hold], "\(body)")
-            }
-        }
-    }
-
     @Test("an event that the backend names has the backend's own words")
     func namedEventHasWords() throws {
         let bodies = [
@@ -127,22 +114,6 @@ struct FormatVerdictTests {
         #expect(try Set(row.verdicts(isComplete: false).fates(of: 3)) == [fate])
     }
 
-    @Test("a status alone rejects no event, and only a 2xx accepts events", arguments: FormatSample.all)
-    func statusAloneRejectsNothing(sample: FormatSample) throws {
-        // Every format decides by hundreds, except for some below 500.
-        for status in [0, 1, 100, 199] + Array(200...320) + Array(400...432) + [500, 502, 503, 504, 599, 600, 700] {
-            for body in ["", "{}", "OK", "[]", "<html>"] {
-                let response = HTTPResponse(status: status, body: Array(body.utf8))
-                let fates = try sample.wire.verdicts(for: .allKinds(), from: response).fates(of: 3)
-                #expect(!fates.contains(.rejected))
-                if fates.contains(.accepted) { #expect((200...299).contains(status)) }
-                if [301, 401, 403, 404].contains(status) { #expect(Set(fates) == [.hold]) }
-                if [429, 500, 502, 503, 504].contains(status) { #expect(Set(fates) == [.retry]) }
-                if status == 413 { #expect(Set(fates) == [.tooLarge]) }
-            }
-        }
-    }
-
     @Test("Retry-After is used", arguments: FormatSample.all)
     func retryAfterIsUsed(sample: FormatSample) throws {
         let headers = [(name: "Retry-After", value: "7")]
@@ -157,19 +128,6 @@ struct FormatVerdictTests {
     func lokiBlockedIsNotUnrecognized() throws {
         let reasons = try [260, 200].map { "\(try ResponseRow("loki", $0, .hold).verdicts())" }
         #expect(reasons[0].contains("260") && !reasons[1].contains("260"))
-    }
-
-    @Test("a wrong number of results is retried")
-    func wrongCountOfResultsIsRetried() throws {
-        for (format, item) in [
-            ("elasticsearch", #"{"create":{"status":201}}"#), ("kafka", #"{"offset":1}"#),
-        ] {
-            let key = format == "kafka" ? "offsets" : "items"
-            for count in [0, 2, 4] {
-                let body = "{\"\(key)\":[" + Array(repeating: item, count: count).joined(separator: ",") + "]}"
-                #expect(try Set(ResponseRow(format, 200, body, .retry).verdicts().fates(of: 3)) == [.retry])
-            }
-        }
     }
 
     @Test("an event's own status and words stay when the response explains its retry")

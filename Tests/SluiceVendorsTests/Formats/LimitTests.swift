@@ -58,7 +58,7 @@ struct LimitTests {
         #expect(format.maximumBatchSize.events * verdict.utf8.count + 64 <= HTTPResponse.bodyLimit)
     }
 
-    private static let success = HTTPResponse(status: 200, body: Array("{}".utf8))
+    private static let success = HTTPResponse(200, "{}")
 
     /// An event whose body without other events has this number of bytes.
     private func event(making count: Int, _ format: any WireFormat) throws -> EventLine {
@@ -82,14 +82,12 @@ struct LimitTests {
         let tooLarge = try event(making: format.maximumEventBytes + 1, format)
         let small = try EventLine(Event.numbered(2))
         let client = KeepingClient(responding: Self.success)
-        let transport = HTTPTransport(
-            to: "https://h", format: HTTPFormat(format), configuration: .init(gzip: false, client: client))
+        let transport = client.transport(HTTPFormat(format))
         try transport.open(in: PipelineEnvironment())
         let batch = Batch(id: 1, events: [small, tooLarge, largest, tooLarge])
         #expect(try await transport.send(batch).fates(of: 4) == [.accepted, .unsendable, .accepted, .unsendable])
-        let bodies = client.requests.withLock { $0.map { String(decoding: $0.body, as: UTF8.self) } }
-        #expect(bodies.count == 1)
-        #expect(bodies[0].split(separator: #""number":"#).dropFirst().map { $0.first } == ["2", "1"])
+        #expect(client.bodies.count == 1)
+        #expect(client.bodies[0].split(separator: #""number":"#).dropFirst().map { $0.first } == ["2", "1"])
     }
 
     @Test(
@@ -99,8 +97,7 @@ struct LimitTests {
         ])
     func rudderStackTakesLargeEvents(sizes: [Int]) async throws {
         let client = KeepingClient(responding: Self.success)
-        let transport = HTTPTransport(
-            to: "https://h", format: .rudderStack(writeKey: "k"), configuration: .init(gzip: false, client: client))
+        let transport = client.transport(.rudderStack(writeKey: "k"))
         try transport.open(in: PipelineEnvironment())
         let events = try sizes.enumerated().map { number, size in
             var event = Event.numbered(number)
@@ -109,7 +106,7 @@ struct LimitTests {
         }
         let verdicts = try await transport.send(Batch(id: 1, events: events))
         #expect(verdicts.fates(of: sizes.count).allSatisfy { $0 == .accepted })
-        #expect(client.requests.withLock(\.count) == 1)
+        #expect(client.requests.count == 1)
         #expect(HTTPFormat.rudderStack(writeKey: "k").maximumBodyBytes <= 4_096_000)
         #expect(HTTPFormat.segment(writeKey: "k").maximumBodyBytes == 500_000)
     }
@@ -118,27 +115,5 @@ struct LimitTests {
     func onlySegmentLimitsDefaultEvents() {
         let limited = FormatSample.all.filter { $0.wire.maximumEventBytes < 1_000_000 }.map(\.name)
         #expect(limited == ["segment"])
-    }
-}
-
-@Suite("The envelope")
-struct EnvelopeTests {
-    @Test("it contains the time of each attempt by the pipeline's clock, and the events keep their times")
-    func envelopeHasSendTime() async throws {
-        let time = VirtualTime()
-        let client = KeepingClient()
-        let transport = HTTPTransport(
-            to: "https://h", format: .postHogBatch(apiKey: "k"), configuration: .init(gzip: false, client: client))
-        try transport.open(in: .virtual(time))
-        let batch = try Batch.allKinds()
-        _ = try await transport.send(batch)
-        time.advance(by: .seconds(61))
-        _ = try await transport.send(batch)
-        let bodies = client.requests.withLock { $0.map { String(decoding: $0.body, as: UTF8.self) } }
-        #expect(bodies[0].contains(#""sent_at":"2026-01-01T00:00:00.000Z""#))
-        #expect(bodies[1].contains(#""sent_at":"2026-01-01T00:01:01.000Z""#))
-        #expect(
-            bodies[0].replacing("2026-01-01T00:00:00.000Z\",\"batch", with: "2026-01-01T00:01:01.000Z\",\"batch")
-                == bodies[1])
     }
 }

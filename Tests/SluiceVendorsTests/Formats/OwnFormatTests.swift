@@ -88,41 +88,22 @@ private struct CRMFormat: WireFormat {
     }
 }
 
-private final class FakeServer: HTTPClient {
-    private let all = Locked<[HTTPRequest]>([])
-    private let respond: @Sendable (HTTPRequest) -> HTTPResponse
-
-    init(_ respond: @escaping @Sendable (HTTPRequest) -> HTTPResponse) {
-        self.respond = respond
-    }
-
-    var requests: [HTTPRequest] { all.withLock(\.self) }
-
-    func send(_ request: HTTPRequest) async throws -> HTTPResponse {
-        all.withLock { $0.append(request) }
-        return respond(request)
-    }
-}
-
 @Suite("A format of one's own, with the public API")
 struct OwnFormatTests {
     @Test("a shipped format can be wrapped: a field is changed, a header added, and the response observed")
     func shippedFormatIsWrapped() async throws {
         let statuses = Statuses()
-        let client = FakeServer { _ in HTTPResponse(status: 200, body: Array(#"{"success":true}"#.utf8)) }
+        let client = KeepingClient(responding: HTTPResponse(200, #"{"success":true}"#))
         let format = HTTPFormat(GatewayFormat(base: .segment(writeKey: "k"), statuses: statuses))
-        let transport = HTTPTransport(
-            to: "https://api.segment.io", format: format, configuration: .init(gzip: false, client: client))
         let pipeline = try Pipeline {
             MemoryStore()
-            transport
+            client.transport(format, to: "https://api.segment.io")
         }
         pipeline.track("Bought", ["sku": "A-7", "email": "ada@example.com"])
         await pipeline.flush()
         let request = try #require(client.requests.first)
         #expect(request.url == "https://api.segment.io/v1/batch" && request.header("X-Team") == "checkout")
-        let body = String(decoding: request.body, as: UTF8.self)
-        #expect(body.contains("A-7") && !body.contains("ada@example.com"))
+        #expect(client.bodies[0].contains("A-7") && !client.bodies[0].contains("ada@example.com"))
         #expect(statuses.list == [200])
         #expect(await pipeline.shutdown().routes[0].delivered == 1)
     }
@@ -151,9 +132,8 @@ struct OwnFormatTests {
 
     @Test("it knows verbs, persons and traits, and can use several endpoints for one event")
     func formatKnowsVerbs() async throws {
-        let client = FakeServer { HTTPResponse(status: 200, body: Array(#"{"of":"\#($0.endpoint)"}"#.utf8)) }
-        let transport = HTTPTransport(
-            to: "https://crm", format: HTTPFormat(CRMFormat(user: "u")), configuration: .init(client: client))
+        let client = KeepingClient { request, _ in HTTPResponse(200, #"{"of":"\#(request.endpoint)"}"#) }
+        let transport = client.transport(HTTPFormat(CRMFormat(user: "u")), to: "https://crm")
         try transport.open()
         let batch = Batch(
             id: 1,
@@ -170,7 +150,7 @@ struct OwnFormatTests {
         #expect(client.requests.allSatisfy { $0.header("Authorization") == "Basic dTpz" })
         #expect(Set(client.requests.map { $0.header("X-Batch") }).count == 1)
         #expect(Set(client.requests.map { $0.header("Idempotency-Key") }).count == 2)
-        let bodies = client.requests.map { String(decoding: $0.body, as: UTF8.self) }
+        let bodies = client.bodies
         let person = #"{"user":"u-1","device":"a-1","secret":""#
         #expect(
             bodies[1] == #"["# + person + #"JFNpZ25VcA==","was":"a-1","traits":{"plan":"pro"}},"# + person
@@ -184,13 +164,11 @@ struct OwnFormatTests {
         for (refusing, expected) in [
             ("persons", [true, false, false]), ("events", [false, false, true]),
         ] {
-            let client = FakeServer {
-                $0.endpoint == refusing
-                    ? HTTPResponse(status: 503)
-                    : HTTPResponse(status: 200, body: Array(#"{"of":"\#($0.endpoint)"}"#.utf8))
+            let client = KeepingClient { request, _ in
+                request.endpoint == refusing
+                    ? HTTPResponse(status: 503) : HTTPResponse(200, #"{"of":"\#(request.endpoint)"}"#)
             }
-            let transport = HTTPTransport(
-                to: "https://crm", format: HTTPFormat(CRMFormat(user: "u")), configuration: .init(client: client))
+            let transport = client.transport(HTTPFormat(CRMFormat(user: "u")), to: "https://crm")
             let batch = Batch(
                 id: 1,
                 events: try [

@@ -94,6 +94,8 @@ enum ResponseTables {
         ResponseRow("elasticsearch", 200, items(403, 404, 403), .hold),
         ResponseRow("elasticsearch", 200, items(201, 302, 0), .accepted, .retry, .retry),
         ResponseRow("elasticsearch", 200, #"{"items":[{"index":{"status":201}},1,null]}"#, .retry),
+        ResponseRow("elasticsearch", 200, items(), .retry), ResponseRow("elasticsearch", 200, items(201, 201), .retry),
+        ResponseRow("elasticsearch", 200, items(201, 201, 201, 201), .retry),
         ResponseRow("elasticsearch", 200, "{}", .retry), ResponseRow("elasticsearch", 204, .retry),
         ResponseRow("elasticsearch", 400, .refused), ResponseRow("elasticsearch", 401, .hold),
         ResponseRow("elasticsearch", 403, .hold), ResponseRow("elasticsearch", 413, .tooLarge),
@@ -285,6 +287,7 @@ enum ResponseTables {
         ResponseRow("kafka", 200, offsets(partition(2), partition(3), partition(1, error: 6)), .retry),
         ResponseRow("kafka", 200, offsets(partition(3, error: 29)), .retry),
         ResponseRow("kafka", 200, offsets(taken, taken), .retry),
+        ResponseRow("kafka", 200, offsets(taken, taken, taken, taken), .retry),
         ResponseRow("kafka", 404, .hold), ResponseRow("kafka", 422, .refused), ResponseRow("kafka", 500, .retry),
     ]
 

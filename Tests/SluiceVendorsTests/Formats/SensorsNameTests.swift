@@ -45,10 +45,11 @@ struct SensorsNameTests {
     }
 
     /// The records of the events that `use` tracks, and the ledger.
-    private static func records(
+    static func records(
         _ use: (Identity, Pipeline) throws -> Void
     ) async throws -> (records: [Properties], ledger: Ledger) {
         let identity = Identity(persistedIn: .memory)
+        try identity.setAnonymousID("a-1")
         let transport = ScriptedTransport()
         let pipeline = try Pipeline {
             identity

@@ -15,27 +15,11 @@ import Testing
 struct SensorsRecordTests {
     /// The records of a pipeline's events, without the keys that are equal in all.
     private func records(_ use: (Identity, Pipeline) throws -> Void) async throws -> [String] {
-        let identity = Identity(persistedIn: .memory)
-        try identity.setAnonymousID("a-1")
-        let transport = ScriptedTransport()
-        let pipeline = try Pipeline {
-            identity
-            Limits(.sensors)
-            MemoryStore()
-            transport
-        }
-        try use(identity, pipeline)
-        await pipeline.flush()
-        return try transport.accepted().flatMap { SensorsFormat.events(for: $0) }.map { event in
-            let batch = try Batch(id: 1, events: [EventLine(event)])
-            var writer = batch.makeWriter()
-            writer.object { SensorsFormat.write(event, Timestamp(milliseconds: 0), to: &$0) }
-            var record = try #require(try JSONReader.value(of: writer.bytes).object)
+        try await SensorsNameTests.records(use).records.map { record in
             #expect(record["lib"]?.object?["$lib"] == "Sluice")
+            var record = record
             for name in ["time", "anonymous_id", "login_id", "lib", "_track_id", "_flush_time"] { record[name] = nil }
-            var text = batch.makeWriter()
-            text.object(record)
-            return String(decoding: text.bytes, as: UTF8.self)
+            return record.description
         }
     }
 

@@ -8,29 +8,9 @@ import Testing
 @testable import SluiceHTTP
 @testable import SluiceVendors
 
-/// A client in the process, whose responses depend on the request. It records the requests.
-private final class EndpointClient: HTTPClient {
-    private let all = Locked<[HTTPRequest]>([])
-    private let respond: @Sendable (_ request: HTTPRequest, _ number: Int) throws -> HTTPResponse
-
-    init(_ respond: @escaping @Sendable (_ request: HTTPRequest, _ number: Int) throws -> HTTPResponse) {
-        self.respond = respond
-    }
-
-    var requests: [HTTPRequest] { all.withLock(\.self) }
-
-    func send(_ request: HTTPRequest) async throws -> HTTPResponse {
-        let number = all.withLock { all in
-            all.append(request)
-            return all.filter { $0.endpoint == request.endpoint }.count
-        }
-        return try respond(request, number)
-    }
-}
-
 @Suite("A batch in several requests", .serialized)
 struct SeveralRequestsTests {
-    private static let ok = HTTPResponse(status: 200, body: Array(#"{"code":200,"status":1}"#.utf8))
+    private static let ok = HTTPResponse(200, #"{"code":200,"status":1}"#)
 
     private static func event(_ number: Int, _ name: String, _ properties: Properties) throws -> EventLine {
         var event = Event.numbered(number)
@@ -52,14 +32,10 @@ struct SeveralRequestsTests {
             ])
     }
 
-    private static func transport(_ client: EndpointClient) -> HTTPTransport {
-        HTTPTransport(
-            to: "https://h/import", format: .mixpanel(token: "k"),
-            configuration: .init(gzip: false, client: client))
-    }
+    private static let (format, url) = (HTTPFormat.mixpanel(token: "k"), "https://h/import")
 
-    private static func fates(_ client: EndpointClient) async throws -> [Fate] {
-        try await transport(client).send(batch()).fates(of: 5)
+    private static func fates(_ client: KeepingClient) async throws -> [Fate] {
+        try await client.transport(format, to: url).send(batch()).fates(of: 5)
     }
 
     /// Its endpoints are the parts of an event's name between dots.
@@ -90,8 +66,9 @@ struct SeveralRequestsTests {
 
     @Test("each endpoint gets one request, in the order of the first events, with its events in order")
     func endpointsGetRequests() async throws {
-        let client = EndpointClient { _, _ in Self.ok }
-        #expect(try await Self.transport(client).send(Self.batch()) == .all(.accepted, status: 200))
+        let client = KeepingClient { _, _ in Self.ok }
+        #expect(
+            try await client.transport(Self.format, to: Self.url).send(Self.batch()) == .all(.accepted, status: 200))
         #expect(client.requests.map(\.endpoint) == ["engage", "", "groups"])
         let bodies = try client.requests.map { try JSONReader.value(of: $0.body).array?.compactMap(\.object) ?? [] }
         #expect(bodies[0].map { $0["$append"] ?? $0["$set"] } == [["tags": "a"], ["tags": "b"], ["n": 4]])
@@ -104,7 +81,7 @@ struct SeveralRequestsTests {
     func responseDecidesOnItsEvents() async throws {
         for (status, fate) in [(503, Fate.retry), (429, .retry), (400, .refused), (413, .tooLarge), (404, .hold)] {
             for (endpoint, concerned) in [("engage", [0, 4]), ("groups", [2])] {
-                let client = EndpointClient { request, _ in
+                let client = KeepingClient { request, _ in
                     request.endpoint == endpoint ? HTTPResponse(status: status) : Self.ok
                 }
                 #expect(try await Self.fates(client) == (0..<5).map { concerned.contains($0) ? fate : .accepted })
@@ -114,8 +91,8 @@ struct SeveralRequestsTests {
 
     @Test("a response that all endpoints have in common is one about the batch")
     func commonResponseIsOne() async throws {
-        let all = EndpointClient { _, _ in HTTPResponse(status: 404, body: Array("no such place".utf8)) }
-        let verdicts = try await Self.transport(all).send(Self.batch())
+        let all = KeepingClient { _, _ in HTTPResponse(status: 404, body: Array("no such place".utf8)) }
+        let verdicts = try await all.transport(Self.format, to: Self.url).send(Self.batch())
         guard case .all(let verdict) = verdicts.kind else {
             Issue.record("the results are not one")
             return
@@ -128,13 +105,13 @@ struct SeveralRequestsTests {
         arguments: [403, 302, 500])
     func oneEventOfOneEndpoint(status: Int) async throws {
         let time = VirtualTime()
-        let client = EndpointClient { request, _ in
+        let client = KeepingClient { request, _ in
             let isBad = String(decoding: request.body, as: UTF8.self).contains("poison")
             return isBad ? HTTPResponse(status: status, body: Array("rule 7".utf8)) : Self.ok
         }
         let pipeline = try Pipeline(isDeliveryPaused: true, environment: .seeded(time)) {
             MemoryStore()
-            Self.transport(client)
+            client.transport(Self.format, to: Self.url)
         }
         for number in 0..<20 {
             pipeline.track("Bought") { $0.distinctID = "u" }
@@ -155,10 +132,10 @@ struct SeveralRequestsTests {
 
     @Test("a time that an endpoint names is for its events, and one of the endpoint without a name for the route")
     func namedTimesAreTheirEndpoints() async throws {
-        let client = EndpointClient { request, _ in
+        let client = KeepingClient { request, _ in
             HTTPResponse(status: 503, headers: [("Retry-After", request.endpoint.isEmpty ? "7" : "3")])
         }
-        let transport = Self.transport(client)
+        let transport = client.transport(Self.format, to: Self.url)
         let batch = try Self.batch()
         guard case .each(let verdicts) = try await transport.send(batch).kind else {
             Issue.record("one verdict for all endpoints")
@@ -174,13 +151,13 @@ struct SeveralRequestsTests {
 
     @Test("without a response, the requests behind it are not tried, and the results before it count")
     func noResponseEndsSending() async throws {
-        let client = EndpointClient { request, _ in
+        let client = KeepingClient { request, _ in
             if request.endpoint.isEmpty { throw SluiceError(.inputOutput, "no connection") }
             return Self.ok
         }
         #expect(try await Self.fates(client) == [.accepted, .retry, .retry, .retry, .accepted])
         #expect(client.requests.map(\.endpoint) == ["engage", ""])
-        let dead = EndpointClient { _, _ in throw SluiceError(.inputOutput, "no connection") }
+        let dead = KeepingClient { _, _ in throw SluiceError(.inputOutput, "no connection") }
         await #expect(throws: SluiceError.self) { try await Self.fates(dead) }
         #expect(dead.requests.count == 1)
     }
@@ -191,7 +168,7 @@ struct SeveralRequestsTests {
             let count = good.map { #","num_good_events":\#($0)"# } ?? ""
             let body = #"{"code":400,"failed_records":[\#(records)]\#(count)}"#
             return try await Self.fates(
-                EndpointClient { request, _ in
+                KeepingClient { request, _ in
                     request.endpoint == "engage" ? HTTPResponse(status: 400, body: Array(body.utf8)) : Self.ok
                 })
         }
@@ -204,25 +181,25 @@ struct SeveralRequestsTests {
 
     @Test("an unreadable line and a format that can't name its endpoint concern no other event")
     func unreadableLineConcernsNoOther() async throws {
-        let client = EndpointClient { _, _ in Self.ok }
+        let client = KeepingClient { _, _ in Self.ok }
         let events = try Self.batch().events
         let broken = EventLine(bytes: events[1].bytes.dropLast(), priority: .normal)
         let alien = EventLine(bytes: ArraySlice("{}".utf8), priority: .normal)
         let batch = Batch(id: 1, events: [alien, events[0], broken, events[1]])
         #expect(
-            try await Self.transport(client).send(batch).fates(of: 4)
+            try await client.transport(Self.format, to: Self.url).send(batch).fates(of: 4)
                 == [.unsendable, .accepted, .unsendable, .accepted])
         #expect(client.requests.map(\.endpoint) == ["engage", ""])
     }
 
     @Test("a failed request is sent again with the same bytes, and the accepted ones are not")
     func failedRequestIsRepeatedAlone() async throws {
-        let client = EndpointClient { request, number in
+        let client = KeepingClient { request, number in
             request.endpoint == "engage" && number == 1 ? HTTPResponse(status: 503) : Self.ok
         }
         let pipeline = try Pipeline(environment: PipelineEnvironment(random: { 0 })) {
             MemoryStore()
-            Self.transport(client)
+            client.transport(Self.format, to: Self.url)
         }
         pipeline.track("$ProfileSet", ["$set": ["n": 4]])
         pipeline.track("Bought")
@@ -239,29 +216,26 @@ struct SeveralRequestsTests {
 
     @Test("a throttled user's events are deferred alone")
     func throttledUserIsDeferredAlone() async throws {
-        let bodies = Locked<[[String]]>([])
-        let client = BackendClient { body in
-            let users = try BackendClient.elements(of: body, under: "events").map {
-                $0.contains(#""user_id":"busy""#) ? "busy" : "calm"
-            }
-            let isFirst = bodies.withLock { bodies in
-                bodies.append(users)
-                return bodies.count == 1
-            }
-            guard isFirst else { return BackendClient.ok(200, #"{"code":200}"#) }
-            return BackendClient.ok(429, #"{"throttled_events":[0,2]}"#, headers: [("Retry-After", "1")])
+        func users(_ request: HTTPRequest) throws -> [String?] {
+            let events = try PropertyValue(json: request.body).object?["events"]?.array
+            return events.map { $0.map { $0.object?["user_id"]?.string } } ?? []
+        }
+        let client = KeepingClient { _, number in
+            number > 1
+                ? HTTPResponse(200, #"{"code":200}"#)
+                : HTTPResponse(429, #"{"throttled_events":[0,2]}"#, headers: [("Retry-After", "1")])
         }
         let pipeline = try Pipeline(environment: PipelineEnvironment(random: { 0 })) {
             MemoryStore()
-            HTTPTransport(
-                to: "https://h", format: .amplitude(apiKey: "k"), configuration: .init(gzip: false, client: client))
+            client.transport(.amplitude(apiKey: "k"))
         }
         for user in ["busy", "calm", "busy", "calm"] {
             pipeline.track("Bought") { $0.loginID = user }
         }
         let route = await pipeline.shutdown(timeout: .seconds(600)).routes[0]
         #expect(route.delivered == 4)
-        #expect(bodies.withLock(\.self) == [["busy", "calm", "busy", "calm"], ["calm", "calm"], ["busy", "busy"]])
+        let sent = try client.requests.map { try users($0) }
+        #expect(sent == [["busy", "calm", "busy", "calm"], ["calm", "calm"], ["busy", "busy"]])
     }
 }
 
@@ -285,21 +259,5 @@ struct RequestIdentityTests {
         let others = [Array(events.dropLast()), Array(events.dropFirst()), events.reversed(), []]
         #expect(Set(others.map { Batch(id: 3, events: $0).deduplicationToken } + [batch.deduplicationToken]).count == 5)
         #expect(batch.deduplicationToken.utf8.count <= 64)
-    }
-
-    @Test("the ledger has the last response's status")
-    func ledgerHasStatus() async throws {
-        let client = KeepingClient(responding: HTTPResponse(status: 503))
-        let transport = HTTPTransport(to: "https://h", configuration: .init(client: client))
-        let pipeline = try Pipeline(delivery: DeliveryPolicy(backOff: .seconds(3_600), maximumBackOff: .seconds(3_600)))
-        {
-            MemoryStore()
-            transport
-        }
-        #expect(pipeline.ledger.routes[0].attempts.lastStatus == nil)
-        pipeline.track("Event")
-        await pipeline.flush()
-        #expect(pipeline.ledger.routes[0].attempts.lastStatus == 503)
-        await pipeline.shutdown(timeout: .zero)
     }
 }

@@ -44,18 +44,12 @@ struct UnsendableTests {
     private static func send(
         _ sample: FormatSample, _ events: [EventLine]? = nil, _ respond: @escaping @Sendable () throws -> HTTPResponse
     ) async throws -> (fates: [Fate], bodies: [String]) {
-        let bodies = Locked<[String]>([])
-        let client = BackendClient { body in
-            bodies.withLock { $0.append(body) }
-            return try respond()
-        }
-        let transport = HTTPTransport(
-            to: sample.url, format: HTTPFormat(Limited(base: sample.wire)),
-            configuration: .init(gzip: false, client: client))
+        let client = KeepingClient { _, _ in try respond() }
+        let transport = client.transport(HTTPFormat(Limited(base: sample.wire)), to: sample.url)
         try transport.open(in: .virtual(VirtualTime()))
         let events = try events ?? batch(sample)
         let verdicts = try await transport.send(Batch(id: 1, events: events))
-        return (verdicts.fates(of: events.count), bodies.withLock { $0 })
+        return (verdicts.fates(of: events.count), client.bodies)
     }
 
     private static func batch(_ sample: FormatSample) throws -> [EventLine] {
@@ -116,9 +110,7 @@ struct UnsendableTests {
     @Test("the reason of the others' retry doesn't contain the text of an unknown error")
     func reasonOfRetryIsSafe() async throws {
         struct Leak: Error, CustomStringConvertible { let description = "s3cr3t-key" }
-        let client = BackendClient { _ in throw Leak() }
-        let transport = HTTPTransport(
-            to: "https://h", format: .segment(writeKey: "k"), configuration: .init(client: client))
+        let transport = KeepingClient { _, _ in throw Leak() }.transport(.segment(writeKey: "k"))
         let events = try [Self.unreadable()] + Self.good()
         let verdicts = try await transport.send(Batch(id: 1, events: events))
         #expect(!"\(verdicts)".contains("s3cr3t") && "\(verdicts)".contains("Leak"))
@@ -133,15 +125,10 @@ struct UnsendableTests {
                 request.body = batch.lines()
             }
         }
-        let bodies = Locked<[String]>([])
-        let client = BackendClient { body in
-            bodies.withLock { $0.append(body) }
-            return HTTPResponse(status: 200)
-        }
-        let transport = HTTPTransport(
-            to: "https://h", format: HTTPFormat(Picky()), configuration: .init(client: client))
-        #expect(try await transport.send(.allKinds()).fates(of: 3) == [.accepted, .unsendable, .accepted])
-        #expect(bodies.withLock { $0.count } == 1)
+        let client = KeepingClient(responding: HTTPResponse(status: 200))
+        let verdicts = try await client.transport(HTTPFormat(Picky())).send(.allKinds())
+        #expect(verdicts.fates(of: 3) == [.accepted, .unsendable, .accepted])
+        #expect(client.requests.count == 1)
     }
 
     @Test("formats that copy the lines send those that they can't read")

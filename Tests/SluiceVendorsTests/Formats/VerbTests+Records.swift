@@ -1,0 +1,81 @@
+import HTTPTestSupport
+import Sluice
+import SluiceIdentity
+import SluiceMemory
+import SluiceTesting
+import Testing
+
+@testable import SluiceHTTP
+@testable import SluiceVendors
+
+/// The events of verbs, and their records in the requests of a format.
+extension VerbTests {
+    static let id = "019b7705-8c00-7000-8000-0000ffff0001"
+
+    /// The last event that `use` tracks, with a fixed id and time.
+    static func event(_ use: (Identity, Pipeline) throws -> Void) async throws -> Event {
+        let identity = Identity(persistedIn: .memory)
+        try identity.setAnonymousID("a-1")
+        let transport = ScriptedTransport()
+        let pipeline = try Pipeline {
+            identity
+            MemoryStore()
+            transport
+        }
+        try use(identity, pipeline)
+        await pipeline.flush()
+        let event = try #require(try transport.accepted().last)
+        return Event(
+            id: try #require(EventID(id)), name: event.name, time: Timestamp(milliseconds: 1_767_225_600_123),
+            distinctID: event.distinctID, anonymousID: event.anonymousID, loginID: event.loginID,
+            properties: event.properties)
+    }
+
+    /// The last event that `use` tracks after a login.
+    static func loggedIn(_ use: (Identity, Pipeline) throws -> Void) async throws -> Event {
+        try await event { identity, pipeline in
+            try identity.login("u-1")
+            try use(identity, pipeline)
+        }
+    }
+
+    static let formats: [String: HTTPFormat] = [
+        "postHog": .postHog(apiKey: "k", locatesUsers: true),
+        "segment": HTTPFormat(SegmentFormat(writeKey: "k", instanceID: FormatSample.instance)),
+        "amplitude": .amplitude(apiKey: "k", locatesUsers: true),
+        "mixpanel": .mixpanel(token: "k", locatesUsers: true),
+    ]
+
+    /// The requests for the event, one for each endpoint.
+    static func requests(_ event: Event, _ format: HTTPFormat) throws -> [HTTPRequest] {
+        let line = try EventLine(event)
+        return try format.endpoints(for: line).map { endpoint in
+            var request = HTTPRequest(url: "https://h", endpoint: endpoint)
+            try format.encode(Batch(id: 1, events: [line]), into: &request)
+            return request
+        }
+    }
+
+    static func request(_ event: Event, _ format: HTTPFormat) throws -> HTTPRequest {
+        try #require(requests(event, format).first)
+    }
+
+    /// The records of the event in the requests of a format.
+    static func records(_ event: Event, _ format: HTTPFormat) throws -> PropertyValue {
+        let records = try requests(event, format).flatMap { request in
+            let body = try PropertyValue(json: request.body)
+            let records = body.object?["batch"] ?? body.object?["events"] ?? body
+            return records.array.map { Array($0) } ?? []
+        }
+        return .array(PropertyArray(records))
+    }
+
+    /// The first record of the event in the requests of a format.
+    static func record(_ event: Event, _ format: HTTPFormat) throws -> Properties {
+        try #require(try records(event, format).array?.first?.object)
+    }
+
+    static func record(_ event: Event, at vendor: String) throws -> Properties {
+        try record(event, #require(formats[vendor]))
+    }
+}
