@@ -163,15 +163,6 @@ struct ValueTests {
         #expect((properties + properties).bounds.sanitizations == [])
     }
 
-    @Test("a list from a literal with variables keeps the order of its names")
-    func literalKeepsOrder() {
-        let x = 1
-        let properties = Properties(["c": x, "a": "1", "b": x])
-        #expect(properties.map(\.name) == ["c", "a", "b"])
-        let shown = PropertyLiteral(dictionaryLiteral: ("c", x), ("a", PropertyValue.null))
-        #expect(shown.properties == ["c": 1, "a": nil])
-    }
-
     @Test("the pairs of a literal have the layout that is used to read them")
     func pairsHaveKnownLayout() {
         typealias Pair = (String, any PropertyConvertible)
@@ -183,9 +174,7 @@ struct ValueTests {
 
     @Test("dictionaries are sorted by name")
     func dictionariesAreSorted() {
-        let numbers = ["c": 1, "a": 2, "b": 3]
         let mixed: [String: any PropertyConvertible] = ["c": 1, "a": "2", "b": true]
-        #expect(Properties(converting: numbers).description == #"{"a":2,"b":3,"c":1}"#)
         #expect(Properties(converting: mixed).description == #"{"a":"2","b":true,"c":1}"#)
     }
 }
