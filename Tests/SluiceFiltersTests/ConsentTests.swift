@@ -33,14 +33,6 @@ struct ConsentTests {
         #expect(test.pipeline.ledger.dropped == [.consentPending: 1, .consentDenied: 2])
     }
 
-    @Test("a pipeline can have a consent or none", arguments: [true, false])
-    func pipelineTakesOptionalConsent(asks: Bool) async throws {
-        let consent: Consent? = asks ? Consent(persistedIn: .memory) : nil
-        let test = try TestPipeline { consent }
-        test.pipeline.track("Event")
-        #expect(await test.events().count == (asks ? 0 : 1))
-    }
-
     @Test("with .keep, events pass until the user has denied")
     func keepPassesUntilDenial() async throws {
         let consent = Consent(persistedIn: .memory, whilePending: .keep)
@@ -58,12 +50,6 @@ struct ConsentTests {
         try launch().deny()
         #expect(launch(whilePending: .keep).status == .denied)
         #expect(directory.names == ["consent.json"])
-    }
-
-    @Test("there is no file before the user has answered")
-    func noFileBeforeAnswer() throws {
-        _ = try TestPipeline { launch() }
-        #expect(directory.names == [])
     }
 
     @Test(
@@ -96,34 +82,6 @@ struct ConsentTests {
         #expect(consent.status == .denied)
         #expect(throws: SluiceError.self) { try consent.grant() }
         #expect(consent.status == .denied)
-    }
-
-    @Test("a place that can't be used is an error when the pipeline is built", arguments: ["", "/dev/null/state"])
-    func unusablePlaceThrows(path: String) {
-        let error = #expect(throws: SluiceError.self) {
-            try TestPipeline { Consent(persistedIn: .file(path)) }
-        }
-        #expect(error?.code == .storageUnavailable)
-        #expect(error?.message.hasPrefix("Consent: ") == true)
-    }
-
-    @Test("stages below don't see dropped events")
-    func stagesBelowSeeNothing() async throws {
-        struct Watcher: Processor {
-            let seen = Locked(0)
-            func process(_ event: inout Event) -> Disposition {
-                seen.withLock { $0 += 1 }
-                return .keep
-            }
-        }
-        let watcher = Watcher()
-        let test = try TestPipeline {
-            Consent(persistedIn: .memory)
-            watcher
-        }
-        test.pipeline.track("Event")
-        #expect(watcher.seen.withLock { $0 } == 0)
-        #expect(await test.events().isEmpty)
     }
 
     @Test("after a denial has returned, nothing passes, on any thread")

@@ -47,50 +47,6 @@ import Testing
         #expect(try await test.event().properties == ["a": "lo"])
     }
 
-    @Test("filters above and below don't count a held event twice")
-    func filtersCountHeldEventOnce() async throws {
-        let test = try TestPipeline(time: time) {
-            RateLimit(1, per: .seconds(100))
-            Deduplication(within: .seconds(100))
-            consent
-            RateLimit(1, per: .seconds(100))
-            Deduplication(within: .seconds(100))
-        }
-        for _ in 1...2 { test.pipeline.track("A") }
-        #expect(consent.held == 1)
-        try consent.grant()
-        test.pipeline.track("A")
-        #expect(try await test.event().name == "A")
-        #expect(test.pipeline.ledger.dropped == [.rateLimited: 2])
-    }
-
-    @Test("held events are never on disk")
-    func heldEventsAreInMemoryOnly() async throws {
-        let directory = try TemporaryDirectory()
-        let consent = Consent(persistedIn: .file(directory.path), whilePending: .hold)
-        let test = try TestPipeline { consent }
-        test.pipeline.track("A")
-        #expect(directory.names == [])
-        _ = test
-    }
-
-    @Test("a grant while other threads track loses and repeats no event")
-    func grantWhileOthersTrack() async throws {
-        let test = try TestPipeline { consent }
-        await withTaskGroup(of: Void.self) { group in
-            for _ in 0..<4 {
-                group.addTask {
-                    for number in 0..<100 { test.pipeline.track("Event", ["number": .int(number)]) }
-                }
-            }
-            group.addTask { [consent] in
-                do { try consent.grant() } catch { Issue.record(error) }
-            }
-        }
-        let events = await test.events()
-        #expect(events.count == 400 && Set(events.map(\.id)).count == 400)
-    }
-
     // MARK: Order
 
     /// Calls a closure while it processes the event named `1`, once.
