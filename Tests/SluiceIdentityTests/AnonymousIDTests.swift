@@ -125,15 +125,6 @@ import Testing
         }
     }
 
-    @Test("an emptied place is filled again at the next launch")
-    func emptiedPlaceIsFilledAgain() throws {
-        let id = launch().anonymousID
-        for place in [second, first, second, first] {
-            place.state.withLock { $0.bytes = [:] }
-            #expect(launch().anonymousID == id)
-        }
-    }
-
     @Test("the properties of a login survive a launch before they are tracked, or are refused")
     func nestedLoginPropertiesAreKeptOrRefused() throws {
         func nested(_ levels: Int) -> Properties {

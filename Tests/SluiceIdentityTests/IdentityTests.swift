@@ -7,16 +7,6 @@ import Testing
 struct IdentityTests {
     private let identity = Identity(persistedIn: .memory)
 
-    @Test("before a login the anonymous id is the distinct id")
-    func anonymousIDIsDistinctBeforeLogin() async throws {
-        let test = try TestPipeline { identity }
-        test.pipeline.track("Event")
-        let event = try await test.event()
-        #expect(event.anonymousID != nil && event.anonymousID == identity.anonymousID)
-        #expect(event.loginID == nil)
-        #expect(event.distinctID == event.anonymousID)
-    }
-
     @Test("an event has the identity of the moment of track, even if the identity changes later")
     func eventsKeepIdentityOfTheirMoment() async throws {
         let test = try TestPipeline { identity }
@@ -87,26 +77,6 @@ struct IdentityTests {
         test.pipeline.track("Event")
         #expect(try await test.event().distinctID == id)
         #expect(test.pipeline.ledger.sanitized.isEmpty)
-    }
-
-    @Test(
-        "an empty, blank or overlong id, and one with a NUL, is refused, and nothing changes",
-        arguments: [
-            "", " ", "\t\n", "\u{A0}\u{2003}", "\u{200B}\u{FEFF}", "\u{1}", "\u{0}", "a\u{0}", "\u{0}b",
-            String(repeating: "x", count: 256), String(repeating: "😀", count: 256),
-            String(repeating: "x", count: 1_000_000), String(repeating: "e\u{301}", count: 128),
-        ])
-    func invalidIDsAreRefused(id: String) throws {
-        try identity.login("a")
-        let error = #expect(throws: SluiceError.self) { try identity.login(id) }
-        #expect(error?.code == .invalidArgument)
-        #expect(identity.loginID == "a")
-        for verb in [identity.setAnonymousID, identity.alias] {
-            #expect(throws: SluiceError.self) { try verb(id) }
-        }
-        #expect(throws: SluiceError.self) { try identity.bind(id, to: "b") }
-        #expect(throws: SluiceError.self) { try identity.bind("kind", to: id) }
-        #expect(throws: SluiceError.self) { try identity.join(group: id, ofType: "type") }
     }
 
     @Test("a second identity in one pipeline is an error")

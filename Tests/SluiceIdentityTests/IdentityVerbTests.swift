@@ -86,23 +86,6 @@ import Testing
         #expect(second.groups == ["company": "acme"])
     }
 
-    @Test(
-        "empty and overlong ids are refused by every verb, and nothing is tracked",
-        arguments: ["", String(repeating: "x", count: 256)])
-    func verbsRefuseInvalidIDs(id: String) async throws {
-        let verbs: [() throws -> Void] = [
-            { try identity.alias(id) }, { try identity.bind(id, to: "a") }, { try identity.bind("a", to: id) },
-            { try identity.join(group: "a", ofType: id) }, { try identity.join(group: id, ofType: "a") },
-            { try identity.setItem(id, "a", [:]) },
-            { try identity.deleteItem("a", id) },
-        ]
-        for verb in verbs {
-            let error = #expect(throws: SluiceError.self) { try verb() }
-            #expect(error?.code == .invalidArgument)
-        }
-        #expect(await test.events().isEmpty)
-    }
-
     @Test("more than 32 ids or groups are refused")
     func idsAndGroupsAreBounded() throws {
         for number in 0..<32 {

@@ -13,17 +13,33 @@ struct MissingIDTests {
         "None", "N/A", "-1", "<nil>", "anonymous",
     ]
 
-    @Test("each verb of an identity refuses it, and nothing changes", arguments: placeholders)
+    /// Blank, with a NUL, or too long. A character can have several bytes.
+    private static let invalid = [
+        " ", "\t\n", "\u{A0}\u{2003}", "\u{200B}\u{FEFF}", "\u{1}", "\u{0}", "a\u{0}", "\u{0}b",
+        String(repeating: "x", count: 256), String(repeating: "😀", count: 256),
+        String(repeating: "x", count: 1_000_000), String(repeating: "e\u{301}", count: 128),
+    ]
+
+    @Test(
+        "each verb of an identity refuses it, like any invalid id, and nothing changes",
+        arguments: placeholders + invalid)
     func verbsRefuse(id: String) async throws {
         let identity = Identity(persistedIn: .memory, anonymousIDFrom: [AnonymousIDSource { id }])
         let anonymousID = try #require(identity.anonymousID)
         #expect(anonymousID != id)
         let test = try TestPipeline { identity }
-        let verbs: [() throws -> Void] = [
+        var verbs: [() throws -> Void] = [
             { try identity.login(id) }, { try identity.setAnonymousID(id) }, { try identity.alias(id) },
             { try identity.bind("email", to: id) }, { try identity.join(group: id, ofType: "company") },
             { try identity.setItem("book", id, ["title": "x"]) }, { try identity.deleteItem("book", id) },
         ]
+        // A name of a kind can be a placeholder.
+        if id.isEmpty || Self.invalid.contains(id) {
+            verbs += [
+                { try identity.bind(id, to: "a") }, { try identity.join(group: "a", ofType: id) },
+                { try identity.setItem(id, "a", [:]) },
+            ]
+        }
         for verb in verbs {
             let error = #expect(throws: SluiceError.self) { try verb() }
             #expect(error?.code == .invalidArgument)

@@ -22,20 +22,6 @@ struct UserScopeTests {
         #expect(events[1].properties.isEmpty)
     }
 
-    @Test("the properties of a scope can be a literal with variables")
-    func literalsHaveVariables() async throws {
-        let test = try TestPipeline { UserScope() }
-        let (route, items): (String, Int?) = ("/x", nil)
-        UserScope.with(loginID: "l", properties: ["route": route]) { _ = test.pipeline.track("A") }
-        await UserScope.with(distinctID: "u", properties: ["route": route, "items": items]) {
-            await Task.yield()
-            test.pipeline.track("B")
-        }
-        let events = await test.events()
-        #expect(events.map(\.properties) == [["route": "/x"], ["route": "/x", "items": .null]])
-        #expect(events.map(\.distinctID) == ["l", "u"] && events.map(\.loginID) == ["l", nil])
-    }
-
     @Test("without a distinct id, it is the login id, or the anonymous id")
     func distinctIDFollowsOthers() async throws {
         let test = try TestPipeline { UserScope() }
