@@ -132,20 +132,6 @@ struct LinksTests {
         #expect(Links(persistedIn: .file(directory.path)).campaigns == ["$latest_utm_source": "two"])
     }
 
-    @Test("a place that can't be written is reported, and the campaigns count until the process ends")
-    func unwritablePlaceIsReported() async throws {
-        let links = Links(
-            persistedIn: Persistence(
-                named: "a full disk", read: { _ in nil },
-                write: { _, _ in throw SluiceError(.storageUnavailable, "it is full") }))
-        let test = try TestPipeline { links }
-        links.opened("https://a.example/?utm_source=one")
-        links.opened("https://a.example/?utm_source=two")
-        #expect(links.campaigns == ["$first_utm_source": "one", "$latest_utm_source": "two"])
-        #expect(!test.diagnostics.isEmpty)
-        #expect(await test.events().count == 2)
-    }
-
     @Test("a state that can be read again later keeps its first campaign")
     func unreadableStateIsKept() throws {
         let directory = try TemporaryDirectory()
