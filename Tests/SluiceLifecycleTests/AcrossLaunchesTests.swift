@@ -160,44 +160,11 @@ import Testing
         ])
     func damagedFileIsKeptAside(text: String) async throws {
         try directory.write(Array(text.utf8), to: "lifecycle.json")
-        let said = Locked<[Diagnostic]>([])
-        let events = LifecycleEvents(persistedIn: .file(directory.path))
-        let pipeline = try Pipeline(onDiagnostic: { diagnostic in said.withLock { $0.append(diagnostic) } }) {
-            events
-            Watcher(flags: { flags in said.withLock { _ in #expect(flags == [false, false]) } })
-            MemoryStore()
-            NullTransport()
-        }
-        pipeline.signal(.didBecomeActive)
-        #expect(said.withLock { $0.map(\.kind) } == [.plugin])
+        let test = try await launch()
+        test.pipeline.signal(.didBecomeActive)
+        #expect(test.diagnostics.count == 1)
         #expect(try directory.read("lifecycle.json.corrupt") == Array(text.utf8))
-        let next = try await launch()
-        next.pipeline.signal(.didEnterBackground)
-        #expect(said.withLock { $0.count } == 1)
-    }
-
-    @Test("a place that cannot be written is reported, and events go on")
-    func unwritablePlaceIsReported() async throws {
-        let said = Locked<[Diagnostic]>([])
-        let pipeline = try Pipeline(onDiagnostic: { diagnostic in said.withLock { $0.append(diagnostic) } }) {
-            LifecycleEvents(
-                persistedIn: Persistence(
-                    named: "a full disk", read: { _ in nil },
-                    write: { _, _ in throw SluiceError(.storageUnavailable, "it is full") }))
-            MemoryStore()
-            NullTransport()
-        }
-        pipeline.signal(.didBecomeActive)
-        await pipeline.shutdown(timeout: .seconds(600))
-        #expect(said.withLock { !$0.isEmpty && $0.allSatisfy { $0.kind == .plugin } })
-        #expect(pipeline.ledger.tracked == 2)
-    }
-
-    private struct Watcher: Processor {
-        let flags: @Sendable ([PropertyValue?]) -> Void
-        func process(_ event: inout Event) -> Disposition {
-            flags([event.properties["$is_first_time"], event.properties["$is_first_day"]])
-            return .keep
-        }
+        #expect(try flags(#require(await test.events().first)) == [false, false])
+        #expect(try await launch().diagnostics.isEmpty)
     }
 }

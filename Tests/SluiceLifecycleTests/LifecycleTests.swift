@@ -128,15 +128,6 @@ struct LifecycleTests {
             ])
     }
 
-    @Test("a foreground launch marks nothing", arguments: [true, false])
-    func foregroundLaunchMarksNothing(taggerFirst: Bool) async throws {
-        let test = try test(taggerFirst: taggerFirst)
-        test.pipeline.track("Early")
-        test.pipeline.signal(.launched(.foreground))
-        test.pipeline.track("Event")
-        #expect(await test.events().allSatisfy { $0.properties["$app_state"] == nil })
-    }
-
     @Test("an event's own $app_state stays")
     func eventKeepsItsOwnState() async throws {
         let test = try TestPipeline { PassiveLaunchTagger() }
