@@ -16,13 +16,137 @@ struct DurationTimerTests {
         test = try TestPipeline(time: time) { timers }
     }
 
-    @Test("it measures from start to end, in milliseconds")
+    // MARK: Steps
+
+    /// What a host or its system does. Each step takes a second.
+    enum Step: Sendable {
+        case start(_ name: String = "A")
+        case pause(_ name: String = "A")
+        case resume(_ name: String = "A")
+        case end(_ name: String = "A")
+        case remove(_ name: String)
+        case clear
+        case track(_ name: String)
+        case signal(Signal)
+        /// Waits longer.
+        case wait(Double)
+        case sleep(Double)
+        case setClock
+    }
+
+    struct Use: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        /// Of all events, in milliseconds.
+        let durations: [Double?]
+        let steps: [Step]
+
+        init(_ description: String, _ durations: [Double?], _ steps: Step...) {
+            (testDescription, self.durations, self.steps) = (description, durations, steps)
+        }
+    }
+
+    private func perform(_ step: Step) {
+        switch step {
+        case .start(let name): timers.start(name)
+        case .pause(let name): timers.pause(name)
+        case .resume(let name): timers.resume(name)
+        case .end(let name): timers.end(name)
+        case .remove(let name): timers.remove(name)
+        case .clear: timers.clear()
+        case .track(let name): test.pipeline.track(name)
+        case .signal(let signal): test.pipeline.signal(signal)
+        case .wait(let seconds): time.advance(by: .seconds(seconds))
+        case .sleep(let seconds): time.suspendMachine(for: .seconds(seconds))
+        case .setClock: time.setWallTime(Timestamp(milliseconds: 0))
+        }
+        time.advance(by: .seconds(1))
+    }
+
+    static let uses = [
+        Use("an end without a start has no duration", [nil], .end()),
+        Use("a second end has no duration", [1_000, nil], .start(), .end(), .end()),
+        Use("a second start restarts a timer", [1_000], .start(), .start(), .end()),
+        Use("a second start restarts a paused timer", [1_000], .start(), .pause(), .start(), .end()),
+        Use(
+            "paused time doesn't count; pausing a paused and resuming a running timer change nothing", [4_000],
+            .start(), .resume(), .pause(), .wait(10), .pause(), .resume(), .resume(), .end()),
+        Use("a timer that is paused can be ended", [1_000], .start(), .pause(), .end()),
+        Use("pausing and resuming an unknown timer starts nothing", [nil], .pause(), .resume(), .end()),
+        Use("a removed timer is forgotten", [nil, 3_000], .start(), .start("B"), .remove("A"), .end(), .end("B")),
+        Use("cleared timers are forgotten", [nil, nil], .start(), .start("B"), .clear, .end(), .end("B")),
+        Use("neither sleep nor setting the clock counts", [3_000], .start(), .sleep(3_600), .setClock, .end()),
+        Use("no duration is negative", [0], .start(), .wait(-10), .end()),
+        Use(
+            "a clock that goes backwards shortens no duration", [7_000], .start(), .wait(5), .pause(), .resume(),
+            .wait(-10), .end()),
+        Use("an event of the same name leaves the timer alone", [nil, 2_000], .start(), .track("A"), .end()),
+    ]
+
+    static let background = [
+        Use(
+            "a running timer is paused in the background, keeps its time, and continues afterwards", [3_000],
+            .start(), .signal(.willResignActive), .signal(.didEnterBackground), .wait(100), .signal(.didBecomeActive),
+            .end()),
+        Use(
+            "a timer that the host has paused stays paused", [1_000], .start(), .pause(), .signal(.didEnterBackground),
+            .signal(.didBecomeActive), .end()),
+        Use(
+            "a timer that the host pauses in the background stays paused", [1_000], .start(),
+            .signal(.didEnterBackground), .pause(), .signal(.didBecomeActive), .end()),
+        Use(
+            "a timer that the host resumes in the background runs", [3_000], .start(), .signal(.didEnterBackground),
+            .wait(7), .resume(), .signal(.didBecomeActive), .end()),
+        Use(
+            "a timer that is started in the background runs, and is not restarted afterwards", [2_000],
+            .signal(.didEnterBackground), .start(), .signal(.didBecomeActive), .end()),
+        Use(
+            "a timer that is ended in the background has the time before it", [1_000], .start(),
+            .signal(.didEnterBackground), .wait(7), .end()),
+        Use(
+            "all running timers are paused, and only those continue", [5_000, 2_000, 5_000], .start(), .start("B"),
+            .start("C"), .pause("B"), .signal(.didEnterBackground), .signal(.didBecomeActive), .end(), .end("B"),
+            .end("C")),
+        Use(
+            "becoming active twice, or without a background, changes nothing", [4_000], .start(),
+            .signal(.didBecomeActive), .signal(.didEnterBackground), .signal(.didEnterBackground),
+            .signal(.didBecomeActive), .signal(.didBecomeActive), .end()),
+        Use(
+            "other signals do not touch timers", [6_000], .start(), .signal(.launched(.foreground)),
+            .signal(.willResignActive), .signal(.connectivity(.unavailable)), .signal(.connectivity(.available)),
+            .signal(.willTerminate), .end()),
+        Use(
+            "a timer that runs when the app is launched into the background is paused until it becomes active", [7_000],
+            .start(), .signal(.launched(.passive)), .wait(3_600), .signal(.didBecomeActive), .wait(5), .end()),
+        Use(
+            "time before a passive launch is recognized doesn't count, also that of a timer that was paused",
+            [8_000, 8_000], .start(), .start("B"), .wait(2), .pause("B"), .wait(3_600), .signal(.launched(.passive)),
+            .wait(3), .signal(.didBecomeActive), .resume("B"), .wait(5), .end(), .end("B")),
+    ]
+
+    /// With scenes, the system tells of the background a moment after the launch.
+    static let launches = [Signal.Launch.passive, .prewarmed].map { launch in
+        Use(
+            "a timer that is started or resumed after a \(launch) launch waits until the app becomes active",
+            [7_000, 8_000, 0], .signal(.launched(launch)), .start(), .start("B"), .pause("B"), .resume("B"),
+            .start("C"), .pause("C"), .wait(1_800), .signal(.didEnterBackground), .wait(1_800),
+            .signal(.didBecomeActive), .wait(5), .end(), .end("B"), .end("C"))
+    }
+
+    @Test("a host's use of timers gives these durations", arguments: uses + background + launches)
+    func useGivesDurations(use: Use) async {
+        for step in use.steps { perform(step) }
+        #expect(await test.durations() == use.durations.map { $0.map { .double($0) } })
+    }
+
+    // MARK: Values
+
+    @Test("it measures from start to end, in milliseconds, and the event has its own properties and priority")
     func measuresFromStartToEnd() async throws {
         timers.start("Watch")
         time.advance(by: .milliseconds(1_500))
-        timers.end("Watch", ["title": "A"])
+        timers.end("Watch", ["title": "A"], priority: .critical)
         let event = try await test.event()
-        #expect(event.name == "Watch")
+        #expect(event.name == "Watch" && event.priority == .critical)
         #expect(event.properties == ["title": "A", "$event_duration": 1_500.0])
     }
 
@@ -47,9 +171,7 @@ struct DurationTimerTests {
 
     @Test(
         "a timer that is older than the maximum age has no duration, however long it was paused",
-        arguments: [
-            (60.0, true), (60.001, false),
-        ])
+        arguments: [(60.0, true), (60.001, false)])
     func oldTimerHasNoDuration(seconds: Double, hasDuration: Bool) async throws {
         let timers = DurationTimer(maximumAge: .seconds(60))
         let test = try TestPipeline(time: time) { timers }
@@ -63,108 +185,6 @@ struct DurationTimerTests {
         #expect(test.pipeline.ledger.sanitized == (hasDuration ? [:] : [.overlongDuration: 1]))
     }
 
-    @Test("an end without a start is an event without a duration")
-    func endWithoutStartHasNoDuration() async throws {
-        timers.end("Watch", ["title": "A"])
-        #expect(try await test.event().properties == ["title": "A"])
-    }
-
-    @Test("a second end has no duration")
-    func secondEndHasNoDuration() async throws {
-        timers.start("Watch")
-        timers.end("Watch")
-        timers.end("Watch")
-        #expect(await test.durations() == [0.0, nil])
-    }
-
-    @Test("a second start restarts a timer, even if it is paused", arguments: [false, true])
-    func secondStartRestarts(isPaused: Bool) async throws {
-        timers.start("Watch")
-        time.advance(by: .seconds(5))
-        if isPaused { timers.pause("Watch") }
-        timers.start("Watch")
-        time.advance(by: .seconds(1))
-        timers.end("Watch")
-        #expect(await test.durations() == [1_000.0])
-    }
-
-    @Test("paused time doesn't count; pausing a paused and resuming a running timer change nothing")
-    func pausedTimeDoesNotCount() async throws {
-        timers.start("Watch")
-        time.advance(by: .seconds(1))
-        timers.resume("Watch")
-        time.advance(by: .seconds(1))
-        timers.pause("Watch")
-        time.advance(by: .seconds(10))
-        timers.pause("Watch")
-        time.advance(by: .seconds(10))
-        timers.resume("Watch")
-        time.advance(by: .seconds(1))
-        timers.resume("Watch")
-        time.advance(by: .seconds(1))
-        timers.end("Watch")
-        #expect(await test.durations() == [4_000.0])
-    }
-
-    @Test("a timer that is paused can be ended")
-    func pausedTimerCanEnd() async throws {
-        timers.start("Watch")
-        time.advance(by: .seconds(1))
-        timers.pause("Watch")
-        time.advance(by: .seconds(1))
-        timers.end("Watch")
-        #expect(await test.durations() == [1_000.0])
-    }
-
-    @Test("pausing and resuming an unknown timer starts nothing")
-    func unknownTimersAreIgnored() async throws {
-        timers.pause("Watch")
-        timers.resume("Watch")
-        time.advance(by: .seconds(1))
-        timers.end("Watch")
-        #expect(await test.durations() == [nil])
-    }
-
-    @Test("only removed or cleared timers are forgotten")
-    func onlyRemovedTimersAreForgotten() async throws {
-        for name in ["A", "B"] { timers.start(name) }
-        timers.remove("A")
-        timers.end("A")
-        timers.end("B")
-        for name in ["C", "D"] { timers.start(name) }
-        timers.clear()
-        timers.end("C")
-        timers.end("D")
-        let events = await test.events()
-        #expect(events.map(\.name) == ["A", "B", "C", "D"])
-        #expect(events.map { $0.properties["$event_duration"] } == [nil, 0.0, nil, nil])
-    }
-
-    @Test("neither the machine's sleep nor setting the clock counts")
-    func sleepAndClockChangesDontCount() async throws {
-        timers.start("Watch")
-        time.advance(by: .seconds(1))
-        time.suspendMachine(for: .seconds(3_600))
-        time.setWallTime(Timestamp(milliseconds: 0))
-        time.advance(by: .seconds(1))
-        timers.end("Watch")
-        #expect(await test.durations() == [2_000.0])
-    }
-
-    @Test("a clock that goes backwards shortens no duration, and no duration is negative")
-    func durationsAreNeverNegative() async throws {
-        timers.start("Watch")
-        time.advance(by: .seconds(-10))
-        timers.end("Watch")
-        timers.start("Watch")
-        time.advance(by: .seconds(5))
-        timers.pause("Watch")
-        timers.resume("Watch")
-        time.advance(by: .seconds(-10))
-        timers.end("Watch")
-        #expect(await test.durations() == [0.0, 5_000.0])
-    }
-
     @Test("the host's own duration takes precedence")
     func eventKeepsItsOwnDuration() async throws {
         timers.start("Watch")
@@ -172,56 +192,37 @@ struct DurationTimerTests {
         #expect(await test.durations() == [7])
     }
 
-    @Test("an event of the same name that is tracked by the pipeline leaves the timer alone")
-    func trackLeavesTimerAlone() async throws {
-        timers.start("Watch")
+    @Test("a change of all timers changes each of them once, even if other threads start, pause and remove others")
+    func allTimersChangeTogether() async throws {
+        let running = (0..<100).map { "Running \($0)" }
+        let paused = (0..<100).map { "Paused \($0)" }
+        for name in running + paused { timers.start(name) }
         time.advance(by: .seconds(1))
-        test.pipeline.track("Watch")
-        time.advance(by: .seconds(1))
-        timers.end("Watch")
-        #expect(await test.durations() == [nil, 2_000.0])
-    }
-
-    @Test("the priority of an end is the event's")
-    func endHasPriority() async throws {
-        timers.end("Watch", priority: .critical)
-        #expect(try await test.event().priority == .critical)
-    }
-
-    @Test("a timer that ends before there is a pipeline is tracked by it")
-    func timerEndsBeforePipeline() async throws {
-        let timers = DurationTimer()
-        timers.end("Early")
-        let test = try TestPipeline { timers }
-        timers.start("Watch")
-        timers.end("Watch")
-        let events = await test.events()
-        #expect(events.map(\.name) == ["Early", "Watch"])
-        #expect(events.map { $0.properties["$event_duration"] } == [nil, 0.0])
-    }
-
-    @Test("timers of many threads do not disturb each other")
-    func timersAreThreadSafe() async throws {
+        for name in paused { timers.pause(name) }
         await withTaskGroup(of: Void.self) { group in
-            for number in 0..<8 {
-                group.addTask { [timers] in
-                    for _ in 0..<100 {
-                        timers.start("\(number)")
-                        timers.pause("\(number)")
-                        timers.resume("\(number)")
-                        timers.end("\(number)")
-                    }
-                }
-            }
             group.addTask { [test] in
-                for _ in 0..<100 {
+                for _ in 0..<50 {
                     test.pipeline.signal(.didEnterBackground)
                     test.pipeline.signal(.didBecomeActive)
                 }
             }
+            for thread in 0..<4 {
+                group.addTask { [timers] in
+                    for number in 0..<100 {
+                        timers.start("\(thread) \(number)")
+                        timers.pause("\(thread) \(number / 2)")
+                        timers.remove("\(thread) \(number - 25)")
+                    }
+                }
+            }
         }
-        let durations = await test.durations()
-        #expect(durations.count == 800)
-        #expect(durations.allSatisfy { $0 == 0.0 })
+        time.advance(by: .seconds(2))
+        test.pipeline.signal(.didEnterBackground)
+        time.advance(by: .seconds(100))
+        // A timer that runs in the background, or is paused in the foreground, was skipped.
+        test.pipeline.signal(.didBecomeActive)
+        time.advance(by: .seconds(4))
+        for name in running + paused { timers.end(name) }
+        #expect(await test.durations() == running.map { _ in 7_000.0 } + paused.map { _ in 1_000.0 })
     }
 }

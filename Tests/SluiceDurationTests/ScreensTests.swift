@@ -43,124 +43,98 @@ import Testing
 
     @Test("the referrer is the screen that was entered before")
     func referrerIsPreviousScreen() async {
-        screens.show("Home")
-        screens.show("Product")
-        screens.show("Home")
+        for name in ["Home", "Product", "Home"] { screens.show(name) }
         let views = await test.events().filter { $0.name == "$AppViewScreen" }
         #expect(views.map { $0.properties["$referrer"] } == [nil, "Home", "Product"])
     }
 
-    @Test("showing a screen leaves the others")
-    func showLeavesOthers() async {
-        screens.show("A")
-        pass(1)
-        screens.show("B")
-        pass(2)
-        screens.show("C")
-        #expect(await story() == ["+A", "-A 1000.0", "+B", "-B 2000.0", "+C"])
+    // MARK: Stories
+
+    /// What a host or its system does. Each step takes a second.
+    enum Step: Sendable {
+        case enter(String, in: String? = nil)
+        case show(String)
+        /// By the token of the screen that was entered first under this name.
+        case leave(String)
+        case leaveName(String)
+        case signal(Signal)
+        /// Waits longer.
+        case wait(Int)
     }
 
-    @Test("a child and its parent are both on display, and a parent takes its children with it")
-    func parentTakesItsChildren() async {
-        let tabs = screens.enter("Tabs")
-        pass(1)
-        let list = screens.enter("List", in: tabs)
-        pass(1)
-        screens.enter("Row", in: list)
-        pass(1)
-        screens.leave(tabs)
-        screens.leave(list)
-        #expect(await story() == ["+Tabs", "+List", "+Row", "-Row 1000.0", "-List 2000.0", "-Tabs 3000.0"])
+    struct Use: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let story: [String]
+        let isActive: Bool
+        let steps: [Step]
+
+        init(_ description: String, _ story: [String], isActive: Bool = true, _ steps: Step...) {
+            (testDescription, self.story, self.isActive, self.steps) = (description, story, isActive, steps)
+        }
     }
 
-    @Test("a child that leaves does not affect its parent")
-    func leavingChildKeepsParent() async {
-        let tabs = screens.enter("Tabs")
-        let list = screens.enter("List", in: tabs)
-        pass(1)
-        screens.leave(list)
-        pass(1)
-        screens.leave(tabs)
-        #expect(await story() == ["+Tabs", "+List", "-List 1000.0", "-Tabs 2000.0"])
+    static let uses = [
+        Use(
+            "showing a screen leaves the others", ["+A", "-A 1000.0", "+B", "-B 3000.0", "+C"], .show("A"), .show("B"),
+            .wait(1), .show("C")),
+        Use(
+            "a child and its parent are both on display, and a parent takes its children with it",
+            ["+Tabs", "+List", "+Row", "-Row 1000.0", "-List 2000.0", "-Tabs 3000.0"], .enter("Tabs"),
+            .enter("List", in: "Tabs"), .enter("Row", in: "List"), .leave("Tabs"), .leave("List")),
+        Use(
+            "a child that leaves does not affect its parent", ["+Tabs", "+List", "-List 1000.0", "-Tabs 3000.0"],
+            .enter("Tabs"), .enter("List", in: "Tabs"), .leave("List"), .leave("Tabs")),
+        Use(
+            "a name refers to the screen that was entered last",
+            ["+Product", "+Product", "-Product 1000.0", "-Product 4000.0"], .enter("Product"), .enter("Product"),
+            .leaveName("Product"), .leaveName("Nothing"), .leaveName("Product")),
+        Use(
+            "entering the background leaves the last screen, and returning starts its time again without a view",
+            ["+Home", "-Home 2000.0", "-Home 4000.0"], .enter("Home"), .signal(.willResignActive),
+            .signal(.didEnterBackground), .wait(100), .signal(.didBecomeActive), .wait(2), .leave("Home")),
+        Use(
+            "nested screens are left in the background from the inside",
+            ["+Tabs", "+List", "-List 1000.0", "-Tabs 2000.0"], .enter("Tabs"), .enter("List", in: "Tabs"),
+            .signal(.didEnterBackground), .leave("Tabs")),
+        Use(
+            "an interruption leaves no screen", ["+Home"], .enter("Home"), .signal(.willResignActive),
+            .signal(.didBecomeActive)),
+        Use(
+            "a termination in the foreground leaves the last screen", ["+Home", "-Home 1000.0"], .enter("Home"),
+            .signal(.willTerminate), .signal(.willTerminate)),
+        Use(
+            "a screen that is entered in the background is viewed afterwards", ["+Home"], .signal(.didEnterBackground),
+            .enter("Home"), .signal(.didBecomeActive)),
+    ]
+
+    static let launches = [nil, .launched(.foreground), .launched(.passive), .launched(.prewarmed)].map {
+        (launch: Signal?) in
+        Use(
+            "\(launch.map { "\($0)" } ?? "no launch") counts no view until the app becomes active",
+            ["+Home", "-Home 1000.0"], isActive: false, launch.map { .signal($0) } ?? .wait(0), .enter("Gone"),
+            .enter("Home"), .wait(50), .leave("Gone"), .signal(.didBecomeActive), .leaveName("Home"))
     }
 
-    @Test("a name refers to the screen that was entered last")
-    func nameMeansLatestScreen() async {
-        screens.enter("Product", ["sku": 1])
-        pass(1)
-        screens.enter("Product", ["sku": 2])
-        pass(1)
-        screens.leave("Product")
-        screens.leave("Nothing")
-        screens.leave("Product")
-        #expect(await story() == ["+Product", "+Product", "-Product 1000.0", "-Product 2000.0"])
-    }
-
-    @Test("entering the background leaves the last screen, and returning starts its time again without a view")
-    func backgroundLeavesScreens()
-        async
-    {
-        let home = screens.enter("Home")
-        pass(1)
-        test.pipeline.signal(.willResignActive)
-        pass(1)
-        test.pipeline.signal(.didEnterBackground)
-        pass(100)
-        test.pipeline.signal(.didBecomeActive)
-        pass(3)
-        screens.leave(home)
-        #expect(await story() == ["+Home", "-Home 2000.0", "-Home 3000.0"])
-    }
-
-    @Test("nested screens are left in the background from the inside")
-    func nestedScreensAreLeftFromInside() async {
-        let tabs = screens.enter("Tabs")
-        screens.enter("List", in: tabs)
-        test.pipeline.signal(.didEnterBackground)
-        screens.leave(tabs)
-        #expect(await story() == ["+Tabs", "+List", "-List 0.0", "-Tabs 0.0"])
-    }
-
-    @Test("an interruption leaves no screen")
-    func interruptionLeavesNothing() async {
-        screens.enter("Home")
-        test.pipeline.signal(.willResignActive)
-        test.pipeline.signal(.didBecomeActive)
-        #expect(await story() == ["+Home"])
-    }
-
-    @Test("a termination in the foreground leaves the last screen")
-    func terminationLeavesScreen() async {
-        screens.enter("Home")
-        pass(1)
-        test.pipeline.signal(.willTerminate)
-        test.pipeline.signal(.willTerminate)
-        #expect(await story() == ["+Home", "-Home 1000.0"])
-    }
-
-    @Test(
-        "a launch counts no view until the app becomes active",
-        arguments: [nil, .launched(.foreground), .launched(.passive), .launched(.prewarmed)] as [Signal?])
-    func launchCountsNoView(launch: Signal?) async throws {
+    @Test("a host's use of screens gives these views and leaves", arguments: uses + launches)
+    func useGivesStory(use: Use) async throws {
         let screens = Screens()
         let test = try TestPipeline(time: time) { screens }
-        if let launch { test.pipeline.signal(launch) }
-        let gone = screens.enter("Gone")
-        screens.enter("Home")
-        pass(50)
-        screens.leave(gone)
-        test.pipeline.signal(.didBecomeActive)
-        pass(1)
-        screens.leave("Home")
-        #expect(await story(of: test) == ["+Home", "-Home 1000.0"])
-    }
-
-    @Test("a screen that is entered in the background is viewed afterwards")
-    func backgroundScreenIsViewedLater() async {
-        test.pipeline.signal(.didEnterBackground)
-        screens.enter("Home")
-        test.pipeline.signal(.didBecomeActive)
-        #expect(await story() == ["+Home"])
+        if use.isActive { test.pipeline.signal(.didBecomeActive) }
+        var tokens: [String: DurationToken] = [:]
+        for step in use.steps {
+            switch step {
+            case .enter(let name, let parent):
+                let token = screens.enter(name, in: parent.flatMap { tokens[$0] })
+                tokens[name] = tokens[name] ?? token
+            case .show(let name): screens.show(name)
+            case .leave(let name): screens.leave(try #require(tokens[name]))
+            case .leaveName(let name): screens.leave(name)
+            case .signal(let signal): test.pipeline.signal(signal)
+            case .wait(let seconds): time.advance(by: .seconds(seconds))
+            }
+            time.advance(by: .seconds(1))
+        }
+        #expect(await story(of: test) == use.story)
     }
 
     @Test("at most a hundred screens are kept")
