@@ -146,9 +146,8 @@ let tests: [Target] = [
     .testTarget(
         name: "SluiceHTTPTests",
         dependencies: [
-            "HTTPTestSupport", "SluiceGzip", "SluiceHTTP", "SluiceJSONL", "SluiceMemory", "SluiceStdout",
-            "SluiceTesting",
-            "TestSupport",
+            "HTTPTestSupport", "SluiceGzip", "SluiceHTTP", "SluiceJSONL", "SluiceLibC", "SluiceMemory", "SluiceStdout",
+            "SluiceTesting", "TestSupport",
         ]),
     // Also what holds for the formats of both products.
     .testTarget(
@@ -164,7 +163,9 @@ let tests: [Target] = [
         name: "SluiceFoundationTests",
         dependencies: ["SluiceFilters", "SluiceFoundation", "SluiceIdentity", "SluiceStdout", "TestSupport"]),
     .testTarget(name: "SluiceIdentityTests", dependencies: ["FaultHost", "SluiceIdentity", "TestSupport"]),
-    .testTarget(name: "SluiceLifecycleTests", dependencies: ["SluiceLifecycle", "SluicePassiveLaunch", "TestSupport"]),
+    .testTarget(
+        name: "SluiceLifecycleTests",
+        dependencies: ["SluiceLibC", "SluiceLifecycle", "SluicePassiveLaunch", "TestSupport"]),
     .testTarget(name: "SluiceMemoryTests", dependencies: ["SluiceMemory", "SluiceTesting"]),
     .testTarget(
         name: "SluicePlanTests",
@@ -172,7 +173,7 @@ let tests: [Target] = [
             "PlanGenerator", "SluiceMemory", "SluicePlan", "SluicePlanModel", "SluiceTesting", "TestSupport",
         ]),
     .testTarget(name: "SluiceStdoutTests", dependencies: ["SluiceStdout", "TestSupport"]),
-    .testTarget(name: "SluiceCompositionTests", dependencies: plugins + ["TestSupport"]),
+    .testTarget(name: "SluiceCompositionTests", dependencies: plugins + ["SluiceLibC", "TestSupport"]),
     .testTarget(
         name: "ExampleTests",
         dependencies: plugins + ["TestSupport"] + examples.map { Target.Dependency.target(name: $0.name) }),

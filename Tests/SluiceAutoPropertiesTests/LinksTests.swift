@@ -134,25 +134,17 @@ struct LinksTests {
 
     @Test("a state that can be read again later keeps its first campaign")
     func unreadableStateIsKept() throws {
-        let directory = try TemporaryDirectory()
-        Links(persistedIn: .file(directory.path)).opened("https://a.example/?utm_source=one")
-        struct Locked: Error {}
-        let isLocked = Sluice.Locked(true)
-        let bytes = try directory.read("links.json")
-        let written = Sluice.Locked<[UInt8]?>(nil)
-        let links = Links(
-            persistedIn: Persistence(
-                named: "a keychain",
-                read: { _ in
-                    if isLocked.withLock(\.self) { throw Locked() }
-                    return bytes
-                }, write: { _, bytes in written.withLock { $0 = bytes } }))
+        let place = MemoryPlace()
+        Links(persistedIn: place.persistence).opened("https://a.example/?utm_source=one")
+        let stored = place.items
+        place.fail(at: .read)
+        let links = Links(persistedIn: place.persistence)
         links.opened("https://a.example/?utm_source=two")
-        #expect(written.withLock { $0 } == nil)
-        isLocked.withLock { $0 = false }
+        #expect(place.items == stored)
+        place.fail()
         links.opened("https://a.example/?utm_source=three")
         #expect(links.campaigns == ["$first_utm_source": "one", "$latest_utm_source": "three"])
-        #expect(written.withLock { $0 } != nil)
+        #expect(place.items != stored)
     }
 
     // MARK: Reading URLs

@@ -241,28 +241,20 @@ struct ConsentStateTests {
 
     @Test("a denial that can't remove a state throws, counts nevertheless, and can be repeated")
     func failedRemovalThrows() throws {
-        let isFull = Locked(false)
-        let items = Locked<[String: [UInt8]]>([:])
-        let place = Persistence(
-            named: "a place", read: { item in items.withLock { $0[item] } },
-            write: { item, bytes in items.withLock { $0[item] = bytes } },
-            remove: { item in
-                if isFull.withLock(\.self) { throw SluiceError(.storageUnavailable, "no disk") }
-                items.withLock { $0[item] = nil }
-            })
-        let (answer, links) = (consent(), Links(persistedIn: place))
+        let place = MemoryPlace()
+        let (answer, links) = (consent(), Links(persistedIn: place.persistence))
         try answer.grant()
         let test = try TestPipeline {
             answer
             links
         }
         links.opened("https://shop.example/?utm_source=newsletter")
-        isFull.withLock { $0 = true }
+        place.fail(at: .remove)
         #expect(throws: SluiceError.self) { try answer.deny() }
         #expect(answer.status == .denied && consent().status == .denied)
-        isFull.withLock { $0 = false }
+        place.fail()
         try answer.deny()
-        #expect(items.withLock { $0.isEmpty })
+        #expect(place.items.isEmpty)
         test.pipeline.track("Event")
         #expect(test.pipeline.ledger.dropped[.consentDenied] == 1)
     }

@@ -95,19 +95,12 @@ import Testing
 
     @Test("an early profile gets the ids that the build finds if they can't be read before")
     func unreadableIdentityIsReadLater() throws {
-        let isLocked = Locked(true)
-        let stored = Locked<[String: [UInt8]]>([:])
-        let place = Persistence(
-            named: "a place",
-            read: { item in
-                if isLocked.withLock(\.self) { throw SluiceError(.storageUnavailable, "the device is locked") }
-                return stored.withLock { $0[item] }
-            },
-            write: { item, bytes in stored.withLock { $0[item] = bytes } })
-        let identity = Identity(persistedIn: place)
+        let place = MemoryPlace()
+        place.fail(at: .read)
+        let identity = Identity(persistedIn: place.persistence)
         identity.profile.set(["theme": "dark"])
-        isLocked.withLock { $0 = false }
-        try Identity(persistedIn: place).login("stored")
+        place.fail()
+        try Identity(persistedIn: place.persistence).login("stored")
         let pipeline = try store.pipeline(identity)
         #expect(store.events(named: "$ProfileSet").map(\.distinctID) == ["stored"])
         withExtendedLifetime(pipeline) {}

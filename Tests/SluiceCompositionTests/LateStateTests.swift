@@ -187,26 +187,18 @@ import Testing
 
     @Test("state that can't be read at the grant isn't overwritten, and is continued later")
     func unreadableStateIsContinued() async throws {
-        let items = Locked<[String: [UInt8]]>([:])
-        let isLocked = Locked(false)
-        let place = Persistence(
-            named: "a place",
-            read: { item in
-                if isLocked.withLock(\.self) { throw SluiceError(.storageUnavailable, "locked") }
-                return items.withLock { $0[item] }
-            },
-            write: { item, bytes in items.withLock { $0[item] = bytes } })
-        try await useFormerVersion(in: place)
-        let stored = items.withLock(\.self)
+        let place = MemoryPlace()
+        try await useFormerVersion(in: place.persistence)
+        let stored = place.items
         let consent = consent()
-        let test = try launch(consent, in: place)
-        isLocked.withLock { $0 = true }
+        let test = try launch(consent, in: place.persistence)
+        place.fail(at: .read)
         give(Self.start, to: test)
         try consent.grant()
         give(Self.visit, to: test)
         waitForWrites(of: test.pipeline)
-        #expect(items.withLock(\.self) == stored)
-        isLocked.withLock { $0 = false }
+        #expect(place.items == stored)
+        place.fail()
         give(Self.visit, to: test)
         let events = await test.events()
         #expect(story(events).suffix(2) == ["$AppEnd 3", "$AppStart 3"])

@@ -3,19 +3,12 @@ import SluiceAutoProperties
 import SluiceFilters
 import SluiceIdentity
 import SluiceJSONL
+import SluiceLibC
 import SluiceLifecycle
 import SluiceMemory
 import SluiceTesting
 import TestSupport
 import Testing
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 @Suite("Places of state")
 struct PlaceTests {
@@ -86,24 +79,14 @@ struct PlaceTests {
         }
     #endif
 
-    /// A place of the host without `remove`, which keeps an empty item instead.
-    private final class Items: Sendable {
-        let all = Locked<[String: [UInt8]]>([:])
-
-        var place: Persistence {
-            Persistence(
-                named: "items", read: { [all] item in all.withLock { $0[item] } },
-                write: { [all] item, bytes in all.withLock { $0[item] = bytes } })
-        }
-    }
-
     @Test(
         "a denial in a place without `remove` leaves nothing behind, and a later grant is a first one",
         arguments: [false, true])
     func emptyItemIsNothing(isEncrypted: Bool) async throws {
-        let items = Items()
+        let memory = MemoryPlace()
         let encryption = LineEncryption(encrypt: { $0.map { $0 ^ 0x55 } }, decrypt: { $0.map { $0 ^ 0x55 } })
-        let place = isEncrypted ? items.place.encrypted(with: encryption) : items.place
+        let plain = memory.persistenceWithoutRemoval
+        let place = isEncrypted ? plain.encrypted(with: encryption) : plain
         func launch(_ answer: (Consent) throws -> Void) async throws -> (events: [Event], reports: [Diagnostic]) {
             let consent = Consent(persistedIn: .memory)
             let (identity, auto) = (Identity(persistedIn: place), AutoProperties(persistedIn: place))
@@ -125,7 +108,7 @@ struct PlaceTests {
             return (events, test.diagnostics)
         }
         #expect(try await launch { try $0.deny() }.events.contains { $0.name == "$AppInstall" })
-        #expect(items.all.withLock { $0.values.allSatisfy(\.isEmpty) && !$0.isEmpty })
+        #expect(memory.items.values.allSatisfy(\.isEmpty) && !memory.items.isEmpty)
         let next = try await launch { _ in }
         #expect(next.reports.isEmpty)
         #expect(next.events.contains { $0.name == "$AppInstall" } && next.events.contains { $0.name == "$SignUp" })

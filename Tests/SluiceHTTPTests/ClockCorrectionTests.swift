@@ -2,6 +2,7 @@ import HTTPTestSupport
 import Sluice
 import SluiceMemory
 import SluiceTesting
+import TestSupport
 import Testing
 
 @testable import SluiceHTTP
@@ -92,10 +93,7 @@ struct ClockCorrectionTests {
 
     @Test("an event from before the first response, and one from an earlier launch, are corrected")
     func earlierEventsAreCorrected() async throws {
-        let items = Locked<[String: [UInt8]]>([:])
-        let persistence = Persistence(
-            named: "items", read: { item in items.withLock { $0[item] } },
-            write: { item, bytes in items.withLock { $0[item] = bytes } })
+        let persistence = MemoryPlace().persistence
         let first = try Bench(persistedIn: persistence) { TimeServer(time: $0, ahead: 86_400_000) }
         let early = first.event()
         let now = first.server.now

@@ -6,36 +6,8 @@ import Testing
 
 /// The sources of the anonymous id, and its persistence.
 @Suite struct AnonymousIDTests {
-    /// A place in memory that can lose its contents, return wrong ones, or fail.
-    private final class Place: Sendable {
-        struct Failure: Error {}
-        struct State {
-            var bytes: [String: [UInt8]] = [:]
-            var cannotRead = false
-            var cannotWrite = false
-        }
-        let state = Locked(State())
-
-        var persistence: Persistence {
-            Persistence(
-                named: "a place",
-                read: { [state] item in
-                    try state.withLock { state in
-                        if state.cannotRead { throw Failure() }
-                        return state.bytes[item]
-                    }
-                },
-                write: { [state] item, bytes in
-                    try state.withLock { state in
-                        if state.cannotWrite { throw Failure() }
-                        state.bytes[item] = bytes
-                    }
-                })
-        }
-    }
-
-    private let first = Place()
-    private let second = Place()
+    private let first = MemoryPlace()
+    private let second = MemoryPlace()
 
     private func launch(_ sources: [AnonymousIDSource] = []) -> Identity {
         Identity(persistedIn: first.persistence.backedUp(by: second.persistence), anonymousIDFrom: sources)
@@ -98,30 +70,30 @@ import Testing
     func idSurvivesLossOfEitherPlace() throws {
         let id = launch().anonymousID
         for place in [first, second] {
-            place.state.withLock { $0.bytes = [:] }
+            place.items = [:]
             let identity = launch()
             #expect(identity.anonymousID == id)
             try identity.login("user")
             try identity.logout()
-            #expect(first.state.withLock { $0.bytes } == second.state.withLock { $0.bytes })
+            #expect(first.items == second.items)
         }
-        first.state.withLock { $0.bytes = [:] }
+        first.items = [:]
         _ = launch().anonymousID
-        #expect(first.state.withLock { $0.bytes } == second.state.withLock { $0.bytes })
+        #expect(first.items == second.items)
     }
 
     @Test("an id survives damage to either place, and repairs it")
     func idSurvivesDamageToEitherPlace() throws {
         let id = launch().anonymousID
         for place in [first, second] {
-            place.state.withLock { $0.bytes["identity"] = [1, 2, 3] }
+            place.items["identity"] = [1, 2, 3]
             let identity = launch()
             #expect(identity.anonymousID == id)
             _ = try TestPipeline { identity }
         }
         for place in [first, second] {
-            #expect(place.state.withLock { $0.bytes["identity"]?.count } != 3)
-            #expect(place.state.withLock { $0.bytes["identity.corrupt"] } == [1, 2, 3])
+            #expect(place.items["identity"]?.count != 3)
+            #expect(place.items["identity.corrupt"] == [1, 2, 3])
         }
     }
 
@@ -150,13 +122,13 @@ import Testing
 
     @Test("an unreadable place never makes a new user: the id of the other place is used, or there is no id")
     func unreadablePlaceMakesNoNewUser() throws {
-        first.state.withLock { $0.cannotRead = true }
+        first.fail(at: .read)
         let unknown = launch()
         #expect(unknown.anonymousID == nil)
         #expect(throws: SluiceError.self) { try TestPipeline { unknown } }
-        first.state.withLock { $0.cannotRead = false }
+        first.fail()
         let id = launch().anonymousID
-        first.state.withLock { $0.cannotRead = true }
+        first.fail(at: .read)
         #expect(launch().anonymousID == id)
     }
 
@@ -165,22 +137,20 @@ import Testing
         let identity = launch()
         let id = identity.anonymousID
         for place in [second, first] {
-            place.state.withLock { $0.cannotWrite = true }
+            place.fail(at: .write)
             let error = #expect(throws: SluiceError.self) { try identity.login("a") }
             #expect(error?.code == .storageUnavailable)
             #expect(identity.loginID == nil)
             #expect(launch().loginID == nil && launch().anonymousID == id)
-            place.state.withLock { $0.cannotWrite = false }
+            place.fail()
         }
     }
 
     @Test("an id that can't be repaired is used, and reported")
     func failedRepairIsReported() throws {
         let id = launch().anonymousID
-        first.state.withLock {
-            $0.bytes = [:]
-            $0.cannotWrite = true
-        }
+        first.items = [:]
+        first.fail(at: .write)
         let said = Locked<[Diagnostic]>([])
         let identity = launch()
         #expect(identity.anonymousID == id)

@@ -17,24 +17,12 @@ enum Line: String, CaseIterable, Sendable {
     }
 }
 
-/// State on a simulated disk, by the names of its items.
-final class Disk: Sendable {
-    private let items: Locked<[String: [UInt8]]>
-
-    init(_ items: [String: [UInt8]] = [:]) { self.items = Locked(items) }
-
-    var persistence: Persistence {
-        Persistence(
-            named: "a disk", read: { [items] item in items.withLock { $0[item] } },
-            write: { [items] item, bytes in items.withLock { $0[item] = bytes } },
-            remove: { [items] item in items.withLock { _ = $0.removeValue(forKey: item) } })
-    }
-
+extension MemoryPlace {
     /// The state of plugins. The answer of the user is always kept.
-    var states: [String] { items.withLock { $0.keys.filter { $0 != "consent" }.sorted() } }
+    var states: [String] { items.keys.filter { $0 != "consent" }.sorted() }
 
     /// The disk that the next launch finds, if this launch ends now.
-    func copy() -> Disk { Disk(items.withLock(\.self)) }
+    func copy() -> MemoryPlace { MemoryPlace(items) }
 }
 
 /// The pipeline and the plugins of one launch, in one route or two.
@@ -52,7 +40,7 @@ struct AppLaunch {
     private let environment: PipelineEnvironment
 
     init(
-        _ disk: Disk, at time: VirtualTime, routes: Int, launch: Signal.Launch = .foreground,
+        _ disk: MemoryPlace, at time: VirtualTime, routes: Int, launch: Signal.Launch = .foreground,
         whilePending: Consent.WhilePending = .drop, seed: UInt64 = 1
     ) {
         self.time = time

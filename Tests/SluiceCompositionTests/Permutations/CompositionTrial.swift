@@ -53,7 +53,7 @@ struct CompositionTrial: CustomStringConvertible {
     // MARK: Running
 
     func run() async throws {
-        var disk = Disk()
+        var disk = MemoryPlace()
         var sessionIDs: [Int64: PropertyValue] = [:]
         var start = Timestamp(milliseconds: 1_767_225_600_000)
         for (number, launch) in story.launches.enumerated() {
@@ -74,7 +74,7 @@ struct CompositionTrial: CustomStringConvertible {
         let launch: Launch
         let app: AppLaunch
         let isFirst: Bool
-        var disk = Disk()
+        var disk = MemoryPlace()
         var isLoggedIn: Bool
         var closed: Range<Int>
         /// The events so far, by routes.
@@ -94,7 +94,7 @@ struct CompositionTrial: CustomStringConvertible {
             trial.isForgetful ? (launch.sessions.last?.session ?? 1) - 1 : 0
         }
 
-        mutating func run(_ former: Disk, isLast: Bool) async throws {
+        mutating func run(_ former: MemoryPlace, isLast: Bool) async throws {
             disk = former
             if trial.hasConsent, isFirst { try app.consent.grant() }
             if trial.isEarly { try callVerbs() }

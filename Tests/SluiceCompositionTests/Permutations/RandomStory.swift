@@ -38,7 +38,7 @@ struct RandomStory: CustomStringConvertible {
     private mutating func number(_ range: Range<Int>) -> Int { Int.random(in: range, using: &random) }
 
     mutating func run() async throws {
-        var disk = Disk()
+        var disk = MemoryPlace()
         var wall = Timestamp(milliseconds: 1_767_225_600_000)
         for _ in 0..<number(1..<5) {
             let time = VirtualTime(wallTime: wall)

@@ -3,6 +3,7 @@ import SluiceFilters
 import SluiceIdentity
 import SluiceLifecycle
 import SluiceTesting
+import TestSupport
 
 /// Knows what has happened in a random story, and checks its events. `RandomStoryTests` lists the invariants.
 struct StoryObserver {
@@ -180,7 +181,7 @@ struct StoryObserver {
     // MARK: Checking
 
     /// Checks the events since the last call, before the time goes on.
-    mutating func check(_ app: AppLaunch, _ disk: Disk, isEnd: Bool = false) throws {
+    mutating func check(_ app: AppLaunch, _ disk: MemoryPlace, isEnd: Bool = false) throws {
         let now = app.time.wallTime().milliseconds
         passiveAt[now] = isPassive
         if active != nil { activeAt.insert(now) }
