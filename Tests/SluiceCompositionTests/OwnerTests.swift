@@ -2,19 +2,12 @@ import Sluice
 import SluiceFilters
 import SluiceHTTP
 import SluiceIdentity
+import SluiceLibC
 import SluiceLifecycle
 import SluiceMemory
 import SluiceTesting
 import TestSupport
 import Testing
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 @Suite("Files and stages with two owners")
 struct OwnerTests {

@@ -1,15 +1,10 @@
 #if compiler(>=6.2) && os(Linux)
     import Sluice
+    import SluiceLibC
     import SluiceStdout
     import Testing
 
     @testable import SluiceHTTP
-
-    #if canImport(Glibc)
-        import Glibc
-    #elseif canImport(Musl)
-        import Musl
-    #endif
 
     @Suite(.serialized) struct DescriptorTests {
         @Test("in a host without a standard output, no socket gets its number, and StdoutTransport throws")

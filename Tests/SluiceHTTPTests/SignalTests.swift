@@ -1,16 +1,12 @@
 import HTTPTestSupport
+
 #if compiler(>=6.2) && os(Linux)
     import CSluiceCurl
     import Sluice
+    import SluiceLibC
     import Testing
 
     @testable import SluiceHTTP
-
-    #if canImport(Glibc)
-        import Glibc
-    #elseif canImport(Musl)
-        import Musl
-    #endif
 
     @Suite("Signals", .serialized) struct SignalTests {
         @Test("SIGPIPE, which a TLS library's write can raise, doesn't end the process and stays as it was")

@@ -1,17 +1,10 @@
 import Sluice
+import SluiceLibC
 import SluiceLifecycle
 import SluiceMemory
 import SluiceTesting
 import TestSupport
 import Testing
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// The end of a server or a tool. The tests use signals that no other test uses.
 @Suite(.serialized) struct ProcessSignalsTests {

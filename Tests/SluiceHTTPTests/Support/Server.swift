@@ -1,14 +1,7 @@
 import Foundation
 import HTTPTestSupport
 import Sluice
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import SluiceLibC
 
 /// A server that runs a script for each connection, on a thread per connection.
 ///

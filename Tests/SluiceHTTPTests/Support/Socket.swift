@@ -1,12 +1,5 @@
 import Sluice
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import SluiceLibC
 
 /// The system calls of a test server.
 enum Socket {
