@@ -79,8 +79,10 @@ import Testing
             .wait(1), .show("C")),
         Use(
             "a child and its parent are both on display, and a parent takes its children with it",
-            ["+Tabs", "+List", "+Row", "-Row 1000.0", "-List 2000.0", "-Tabs 3000.0"], .enter("Tabs"),
-            .enter("List", in: "Tabs"), .enter("Row", in: "List"), .leave("Tabs"), .leave("List")),
+            [
+                "+Tabs", "+List", "+Row", "+Badge", "-Badge 1000.0", "-Row 2000.0", "-List 3000.0", "-Tabs 4000.0",
+            ], .enter("Tabs"), .enter("List", in: "Tabs"), .enter("Row", in: "List"), .enter("Badge", in: "Tabs"),
+            .leave("Tabs"), .leave("List")),
         Use(
             "a child that leaves does not affect its parent", ["+Tabs", "+List", "-List 1000.0", "-Tabs 3000.0"],
             .enter("Tabs"), .enter("List", in: "Tabs"), .leave("List"), .leave("Tabs")),
@@ -97,8 +99,8 @@ import Testing
             ["+Tabs", "+List", "-List 1000.0", "-Tabs 2000.0"], .enter("Tabs"), .enter("List", in: "Tabs"),
             .signal(.didEnterBackground), .leave("Tabs")),
         Use(
-            "an interruption leaves no screen", ["+Home"], .enter("Home"), .signal(.willResignActive),
-            .signal(.didBecomeActive)),
+            "an interruption leaves no screen, and its time continues", ["+Home", "-Home 3000.0"], .enter("Home"),
+            .signal(.willResignActive), .signal(.didBecomeActive), .leave("Home")),
         Use(
             "a termination in the foreground leaves the last screen", ["+Home", "-Home 1000.0"], .enter("Home"),
             .signal(.willTerminate), .signal(.willTerminate)),

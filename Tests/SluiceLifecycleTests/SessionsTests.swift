@@ -104,9 +104,9 @@ import Testing
             .start, .wait(1_000_000), .track("A")),
         Use(
             "after an idle limit the next event begins a session, whose start comes before it",
-            ["$SessionStart 1", "A 1", "B 1", "$SessionEnd 1 59.0s", "$SessionStart 2", "C 2"],
-            mode: .idle(.seconds(60)),
-            .track("A"), .wait(59), .track("B"), .wait(60), .track("C")),
+            ["$SessionStart 1", "A 1", "B 1", "B 1", "$SessionEnd 1 118.0s", "$SessionStart 2", "C 2"],
+            mode: .idle(.seconds(60)), .track("A"), .wait(59), .track("B"), .wait(59), .track("B"), .wait(60),
+            .track("C")),
         Use(
             "a manual session begins and ends only by the host's calls",
             [
