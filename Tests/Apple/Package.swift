@@ -57,12 +57,13 @@ let package = Package(
             name: "AppleTests",
             dependencies: [
                 "SluiceIdentity", "SluiceAdvertising", "SluiceAutoProperties", "SluiceDuration", "SluiceLifecycle",
-                "SluiceMemory", "SluicePassiveLaunch", "SluiceSystem", "SluiceTesting",
+                "SluiceMemory", "SluicePassiveLaunch", "SluiceSystem", "SluiceTesting", "TestSupport",
             ], path: "AppleTests"),
         .testTarget(
             name: "SessionTests",
             dependencies: [
-                "HTTPTestSupport", "SluiceHTTP", "SluiceJSONL", "SluiceMemory", "SluiceTesting", "TestSupport",
+                "HTTPTestSupport", "SluiceHTTP", "SluiceJSONL", "SluiceLibC", "SluiceMemory", "SluiceTesting",
+                "TestSupport",
             ], path: "SessionTests"),
     ]
 )

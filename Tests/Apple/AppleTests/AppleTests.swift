@@ -11,6 +11,7 @@ import SluiceLifecycle
 import SluiceMemory
 import SluicePassiveLaunch
 import SluiceTesting
+import TestSupport
 import Testing
 import UIKit
 
@@ -42,6 +43,12 @@ import UIKit
         }
     }
 
+    private final class Adapters { var all: [AppSignals] = [] }
+    private let adapters = Adapters()
+
+    /// Keeps an adapter until the test has ended.
+    private func keep(_ app: AppSignals) { adapters.all.append(app) }
+
     private func post(_ names: Notification.Name...) {
         for name in names { center.post(name: name, object: nil) }
     }
@@ -53,7 +60,7 @@ import UIKit
 
     @Test("notifications become signals, in their order")
     func notificationsBecomeSignals() async throws {
-        let app = AppSignals(to: pipeline, from: center)
+        keep(AppSignals(to: pipeline, from: center))
         post(
             UIApplication.didBecomeActiveNotification, UIApplication.willResignActiveNotification,
             UIApplication.didEnterBackgroundNotification, UIApplication.willTerminateNotification)
@@ -61,7 +68,6 @@ import UIKit
             signals.all.withLock { $0 } == [
                 .launched(.foreground), .didBecomeActive, .willResignActive, .didEnterBackground, .willTerminate,
             ])
-        withExtendedLifetime(app) {}
     }
 
     /// The app is launched in this way.
@@ -96,28 +102,21 @@ import UIKit
     func roleDecidesAboutLaunch(role: task_role_t?, isPrewarmed: Bool, state: UIApplication.State, expected: [Signal]) {
         launch(role, state, isPrewarmed: isPrewarmed) {
             #expect(AppSignals.launch == expected.first?.launch)
-            let app = AppSignals(to: pipeline, from: center)
+            keep(AppSignals(to: pipeline, from: center))
             #expect(signals.all.withLock { $0 } == expected)
-            withExtendedLifetime(app) {}
         }
     }
 
     @Test("a launch that the host has reported before counts")
     func hostKnowsBetter() {
         pipeline.signal(.launched(.passive))
-        let app = AppSignals(to: pipeline, from: center)
+        keep(AppSignals(to: pipeline, from: center))
         #expect(signals.all.withLock { $0 } == [.launched(.passive)])
-        withExtendedLifetime(app) {}
     }
 
     /// A pipeline with all that a passive launch concerns.
     private func wholePipeline(_ store: RecordingStore) throws -> Pipeline {
-        try Pipeline {
-            PassiveLaunchTagger()
-            LifecycleEvents()
-            store
-            NullTransport()
-        }
+        try store.pipeline(PassiveLaunchTagger(), LifecycleEvents())
     }
 
     private func story(_ store: RecordingStore) -> [String] {
@@ -129,10 +128,9 @@ import UIKit
         let store = RecordingStore()
         try launch(TASK_NONUI_APPLICATION) {
             let pipeline = try wholePipeline(store)
-            let app = AppSignals(to: pipeline, from: center)
+            keep(AppSignals(to: pipeline, from: center))
             pipeline.track("PushReceived")
             pipeline.track("DataFetched")
-            withExtendedLifetime(app) {}
         }
         #expect(
             story(store) == ["$AppStartPassively[background]", "PushReceived[background]", "DataFetched[background]"])
@@ -143,11 +141,10 @@ import UIKit
         let store = RecordingStore()
         try launch(TASK_FOREGROUND_APPLICATION) {
             let pipeline = try wholePipeline(store)
-            let app = AppSignals(to: pipeline, from: center)
+            keep(AppSignals(to: pipeline, from: center))
             pipeline.track("Early")
             time.advance(by: .seconds(6))
             post(UIScene.willEnterForegroundNotification, UIApplication.didBecomeActiveNotification)
-            withExtendedLifetime(app) {}
         }
         #expect(story(store) == ["Early", "$AppStart"])
     }
@@ -157,10 +154,9 @@ import UIKit
         let store = RecordingStore()
         try launch(TASK_DARWINBG_APPLICATION) {
             let pipeline = try wholePipeline(store)
-            let app = AppSignals(to: pipeline, from: center)
+            keep(AppSignals(to: pipeline, from: center))
             pipeline.track("Loaded")
             post(UIApplication.didBecomeActiveNotification)
-            withExtendedLifetime(app) {}
         }
         #expect(story(store) == ["Loaded[background]", "$AppStart"])
     }
@@ -188,22 +184,20 @@ import UIKit
     @Test("background time is requested for sending, and returned when everything is sent")
     func backgroundTimeIsReturned() async throws {
         let before = UIApplication.shared.allBackgroundTasks
-        let app = AppSignals(to: pipeline, from: center)
+        keep(AppSignals(to: pipeline, from: center))
         post(UIApplication.didBecomeActiveNotification, UIApplication.didEnterBackgroundNotification)
         #expect(UIApplication.shared.allBackgroundTasks == before + 1)
         await settle { UIApplication.shared.backgroundTasks.isEmpty }
         #expect(try transport.accepted().map(\.name) == ["$AppStart", "$AppEnd"])
-        withExtendedLifetime(app) {}
     }
 
     @Test("background time that expires is returned")
     func expiredTimeIsReturned() async throws {
-        let app = AppSignals(to: pipeline, from: center)
+        keep(AppSignals(to: pipeline, from: center))
         post(UIApplication.didBecomeActiveNotification, UIApplication.didEnterBackgroundNotification)
         let tasks = UIApplication.shared.backgroundTasks
         for case let handler? in tasks.values { handler() }
         #expect(UIApplication.shared.backgroundTasks.isEmpty)
-        withExtendedLifetime(app) {}
     }
 
     /// A pipeline of its own, whose first request hangs.
@@ -222,7 +216,7 @@ import UIKit
     @Test("the request in flight is cancelled when the background time expires, and repeated when the app is active")
     func expiredTimeCancelsRequest() async throws {
         let (pipeline, transport) = try hangingPipeline()
-        let app = AppSignals(to: pipeline, from: center)
+        keep(AppSignals(to: pipeline, from: center))
         pipeline.track("A")
         post(UIApplication.didEnterBackgroundNotification)
         await transport.waitForSends(1)
@@ -233,7 +227,6 @@ import UIKit
         #expect(try transport.accepted().map(\.name) == ["A"])
         // It says nothing about the receiver.
         #expect(pipeline.ledger.routes[0].attempts.failed == 0)
-        withExtendedLifetime(app) {}
     }
 
     @Test("an unknown background time counts as 30 s, because it isn't known when the app leaves the foreground")
@@ -241,7 +234,7 @@ import UIKit
         UIApplication.shared.applicationState = .background
         defer { UIApplication.shared.applicationState = .inactive }
         let (pipeline, transport) = try hangingPipeline()
-        let app = AppSignals(to: pipeline, from: center)
+        keep(AppSignals(to: pipeline, from: center))
         pipeline.track("A")
         pipeline.track("B")
         post(UIApplication.didEnterBackgroundNotification)
@@ -255,13 +248,12 @@ import UIKit
         time.advance(by: .seconds(10))
         await pipeline.flush()
         #expect(try transport.accepted().map(\.name) == ["A", "B"])
-        withExtendedLifetime(app) {}
     }
 
     @Test("the end of an earlier period in the background neither ends nor prolongs the time of the next one")
     func periodsHaveTimesOfTheirOwn() async throws {
         let (pipeline, transport) = try hangingPipeline()
-        let app = AppSignals(to: pipeline, from: center)
+        keep(AppSignals(to: pipeline, from: center))
         pipeline.track("A")
         pipeline.track("B")
         post(UIApplication.didEnterBackgroundNotification)
@@ -277,7 +269,6 @@ import UIKit
         await settle { UIApplication.shared.backgroundTasks.isEmpty }
         await pipeline.flush()
         #expect(try transport.accepted().map(\.name) == ["A"])
-        withExtendedLifetime(app) {}
     }
 
     @Test("the background time is given back when it is almost over, and the rest is sent later")
@@ -285,7 +276,7 @@ import UIKit
         UIApplication.shared.backgroundTimeRemaining = 30
         defer { UIApplication.shared.backgroundTimeRemaining = .greatestFiniteMagnitude }
         let (pipeline, transport) = try hangingPipeline()
-        let app = AppSignals(to: pipeline, from: center)
+        keep(AppSignals(to: pipeline, from: center))
         pipeline.track("A")
         pipeline.track("B")
         post(UIApplication.didEnterBackgroundNotification)
@@ -297,7 +288,6 @@ import UIKit
         post(UIApplication.willEnterForegroundNotification)
         await pipeline.flush()
         #expect(try transport.accepted().map(\.name) == ["A", "B"])
-        withExtendedLifetime(app) {}
     }
 
     // MARK: Extensions
@@ -309,7 +299,7 @@ import UIKit
             (.passive, [.launched(.passive)]),
         ])
     func extensionFollowsItsHost(launch: Signal.Launch, first: [Signal]) async {
-        let app = AppSignals(inExtension: pipeline, launch: launch, from: center)
+        keep(AppSignals(inExtension: pipeline, launch: launch, from: center))
         #expect(signals.all.withLock { $0 } == first)
         post(
             .NSExtensionHostWillResignActive, .NSExtensionHostDidEnterBackground, .NSExtensionHostWillEnterForeground,
@@ -319,7 +309,6 @@ import UIKit
                 .willResignActive, .didEnterBackground, .didBecomeActive,
             ])
         await settle { ExpiringActivities.shared.count == 0 }
-        withExtendedLifetime(app) {}
     }
 
     @Test(
@@ -329,7 +318,7 @@ import UIKit
         ])
     func activityEndsWithFlushOrExpiration(expires: Bool) async throws {
         let (pipeline, transport) = try hangingPipeline()
-        let app = AppSignals(inExtension: pipeline, from: center)
+        keep(AppSignals(inExtension: pipeline, from: center))
         pipeline.track("A")
         post(.NSExtensionHostDidEnterBackground)
         await transport.waitForSends(1)
@@ -338,12 +327,11 @@ import UIKit
         await settle { ExpiringActivities.shared.count == 0 }
         #expect(pipeline.ledger.routes[0].attempts.failed == 0)
         #expect(try transport.accepted().count == (expires ? 0 : 1))
-        withExtendedLifetime(app) {}
     }
 
     @Test("changes of the network become signals")
     func networkChangesBecomeSignals() async {
-        let app = AppSignals(to: pipeline, from: center)
+        keep(AppSignals(to: pipeline, from: center))
         for status in [NWPath.Status.satisfied, .unsatisfied, .requiresConnection] {
             NWPathMonitor.change(to: NWPath(status: status, type: .wifi))
         }
@@ -353,77 +341,5 @@ import UIKit
                 .launched(.foreground), .connectivity(.available), .connectivity(.unavailable),
                 .connectivity(.unavailable),
             ])
-        withExtendedLifetime(app) {}
-    }
-
-    // MARK: Properties
-
-    @Test("the network's type is that of the path")
-    func networkTypeIsThatOfPath() throws {
-        let types: [(NWInterface.InterfaceType, String?)] = [
-            (.wifi, "wifi"), (.cellular, "cellular"), (.wiredEthernet, "ethernet"), (.other, nil),
-        ]
-        for (type, name) in types {
-            NWPathMonitor.change(to: NWPath(status: .satisfied, type: type))
-            #expect(SystemReader.current.networkType() == name)
-        }
-        NWPathMonitor.change(to: NWPath(status: .unsatisfied, type: .wifi))
-        #expect(SystemReader.current.networkType() == nil)
-    }
-
-    @Test("maker and locale come from the frameworks")
-    func manufacturerAndLocaleComeFromFrameworks() {
-        let properties = SystemReader.current.platform
-        #expect(properties["$manufacturer"] == "Apple")
-        #expect(properties["$locale"] == .string(Locale.current.identifier))
-    }
-
-    @Test(
-        "the carrier is the one of the data service, and a placeholder of the system is ignored",
-        arguments: [
-            (["1": ("A1", "232")], nil, "A1"), (["1": ("A1", "232"), "2": ("Drei", "232")], "2", "Drei"),
-            (["2": ("Drei", "232"), "1": ("A1", "232")], "3", "A1"), (["1": ("--", "65535")], "1", nil),
-            (["1": ("--", nil)], nil, nil), (["1": ("A1", "65535")], nil, nil), (["1": (" ", "232")], nil, nil),
-            (["1": (nil, nil)], nil, nil), ([:], "1", nil), (nil, nil, nil),
-        ] as [([String: (String?, String?)]?, String?, String?)])
-    func carrierIsThatOfDataService(providers: [String: (String?, String?)]?, dataService: String?, name: String?)
-        throws
-    {
-        CTTelephonyNetworkInfo.providers = providers?.mapValues { CTCarrier(name: $0, mobileCountryCode: $1) }
-        CTTelephonyNetworkInfo.dataService = dataService
-        defer { CTTelephonyNetworkInfo.providers = nil }
-        let auto = AutoProperties()
-        func carrier() -> PropertyValue? {
-            var event = Event(id: EventID(high: 0, low: 0), name: "E", time: Timestamp(milliseconds: 0))
-            #expect(auto.process(&event) == .keep)
-            return event.properties["$carrier"]
-        }
-        #expect(carrier() == name.map { .string($0) })
-        auto.register(["$carrier": "the host's"])
-        #expect(carrier() == "the host's")
-    }
-
-    // MARK: Identity
-
-    @Test("the anonymous id is the advertising id if tracking is authorized, otherwise the vendor's, otherwise a UUID")
-    func anonymousIDSourcesInOrder() {
-        let advertising = UUID()
-        let vendor = UUID()
-        func id() -> String? {
-            Identity(persistedIn: .memory, anonymousIDFrom: [.advertising, .vendor]).anonymousID
-        }
-        ASIdentifierManager.identifier = advertising
-        UIDevice.current.identifierForVendor = vendor
-        for status in [ATTrackingManager.AuthorizationStatus.notDetermined, .restricted, .denied] {
-            ATTrackingManager.trackingAuthorizationStatus = status
-            #expect(id() == vendor.uuidString)
-        }
-        ATTrackingManager.trackingAuthorizationStatus = .authorized
-        #expect(id() == advertising.uuidString)
-        ASIdentifierManager.identifier = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
-        #expect(id() == vendor.uuidString)
-        UIDevice.current.identifierForVendor = nil
-        #expect(id()?.count == 36)
-        ATTrackingManager.trackingAuthorizationStatus = .notDetermined
     }
 }

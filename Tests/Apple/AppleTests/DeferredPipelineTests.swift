@@ -4,6 +4,7 @@ import Sluice
 import SluiceIdentity
 import SluiceLifecycle
 import SluiceTesting
+import TestSupport
 import Testing
 import UIKit
 
@@ -37,21 +38,14 @@ extension DeviceIdentityTests {
         holdingUpTo maximumBytes: Int = 1_048_576, into store: RecordingStore, _ center: NotificationCenter
     ) throws -> DeferredPipeline {
         try DeferredPipeline(holdingUpTo: maximumBytes, from: center, onFailure: { Issue.record($0) }) {
-            try Pipeline {
-                store
-                NullTransport()
-            }
+            try store.pipeline()
         }
     }
 
     @Test("events of a launch before the first unlock get the stored user, and keep their order, ids and times")
     func eventsBeforeUnlockGetStoredUser() throws {
         let identity = launch()
-        let earlier = try Pipeline {
-            identity
-            RecordingStore()
-            NullTransport()
-        }
+        let earlier = try RecordingStore().pipeline(identity)
         try identity.login("customer-42")
         #expect(earlier.ledger.tracked == 1)  // Its $SignUp.
         restartDevice()
@@ -60,11 +54,7 @@ extension DeviceIdentityTests {
         let analytics = try DeferredPipeline(
             environment: environment, from: center, onFailure: { Issue.record($0) }
         ) {
-            try Pipeline(environment: environment) {
-                Identity(persistedIn: .device())
-                store
-                NullTransport()
-            }
+            try store.pipeline(in: environment, Identity(persistedIn: .device()))
         }
         #expect(analytics.pipeline == nil)
         let past = Timestamp(milliseconds: 1_000)
@@ -98,11 +88,7 @@ extension DeviceIdentityTests {
         let analytics = try DeferredPipeline(
             environment: environment, from: center, onFailure: { Issue.record($0) }
         ) {
-            try Pipeline(environment: environment) {
-                Sessions()
-                store
-                NullTransport()
-            }
+            try store.pipeline(in: environment, Sessions())
         }
         analytics.track("A")
         time.advance(by: .seconds(60))
@@ -119,10 +105,7 @@ extension DeviceIdentityTests {
         var builds = 0
         let analytics = try DeferredPipeline(from: center, onFailure: { Issue.record($0) }) {
             builds += 1
-            return try Pipeline {
-                store
-                NullTransport()
-            }
+            return try store.pipeline()
         }
         analytics.track("A")
         // The app can be active above the lock screen.
@@ -193,10 +176,7 @@ extension DeviceIdentityTests {
         ) {
             builds += 1
             if builds < 3 { throw SluiceError(.storageUnavailable, "attempt \(builds)") }
-            return try Pipeline {
-                store
-                NullTransport()
-            }
+            return try store.pipeline()
         }
         analytics.track("A")
         unlock(center)
@@ -305,10 +285,7 @@ extension DeviceIdentityTests {
                 analytics = try DeferredPipeline(from: center, onFailure: { _ in _ = owner }) {
                     builds += 1
                     _ = owner
-                    return try Pipeline {
-                        store
-                        NullTransport()
-                    }
+                    return try store.pipeline()
                 }
             }
             #expect(weakOwner != nil)

@@ -3,6 +3,7 @@ import Security
 import Sluice
 import SluiceIdentity
 import SluiceTesting
+import TestSupport
 import Testing
 import UIKit
 
@@ -79,11 +80,7 @@ import UIKit
         removeApp()
         let reinstalled = launch()
         let store = RecordingStore()
-        let pipeline = try Pipeline {
-            reinstalled
-            store
-            ScriptedTransport()
-        }
+        let pipeline = try store.pipeline(reinstalled)
         try reinstalled.login("b")
         pipeline.track("Event")
         #expect(store.events.map(\.name) == ["Event"])

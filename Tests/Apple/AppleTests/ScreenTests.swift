@@ -3,6 +3,7 @@ import SluiceLifecycle
 import SluicePassiveLaunch
 import SluiceTesting
 import SwiftUI
+import TestSupport
 import Testing
 import UIKit
 
@@ -16,11 +17,7 @@ import UIKit
 
     init() throws {
         let (store, screens) = (store, screens)
-        pipeline = try Pipeline {
-            screens
-            store
-            NullTransport()
-        }
+        pipeline = try store.pipeline(screens)
         pipeline.signal(.didBecomeActive)
     }
 
@@ -93,13 +90,8 @@ import UIKit
             standInRole = TASK_FOREGROUND_APPLICATION
             UIApplication.shared.applicationState = .inactive
         }
-        let pipeline = try Pipeline(environment: PipelineEnvironment(time: time)) {
-            PassiveLaunchTagger()
-            LifecycleEvents()
-            screens
-            store
-            NullTransport()
-        }
+        let pipeline = try store.pipeline(
+            in: PipelineEnvironment(time: time), PassiveLaunchTagger(), LifecycleEvents(), screens)
         let app = AppSignals(to: pipeline, from: center)
         appear(EmptyView().trackScreen("Home"))
         time.advance(by: .seconds(seconds))
@@ -200,11 +192,7 @@ import UIKit
         do {
             let second = Screens()
             gone = second
-            let pipeline = try Pipeline {
-                second
-                other
-                NullTransport()
-            }
+            let pipeline = try other.pipeline(second)
             pipeline.signal(.didBecomeActive)
             second.observeViewControllers { _ in "Second" }
             observation.didAppear(home)
