@@ -139,4 +139,21 @@ import Testing
         #expect(store.events.map(\.name) == ["First", "$SessionStart", "Last"])
         withExtendedLifetime(pipeline) {}
     }
+
+    /// Tracks while it is prepared.
+    private final class Eager: Processor {
+        let context = PluginContext()
+        func prepare() { context.track("Prepared") }
+        func process(_ event: inout Event) -> Disposition { .keep }
+    }
+
+    @Test("an event of prepare() passes plugins that are prepared, and comes before the early events")
+    func eventOfPrepareWaits() throws {
+        let (sessions, timers) = (Sessions(), DurationTimer())
+        timers.end("Early")
+        let pipeline = try store.pipeline(Eager(), timers, sessions)
+        #expect(store.events.map(\.name) == ["$SessionStart", "Prepared", "Early"])
+        #expect(store.events.allSatisfy { $0.properties["$session_index"] == 1 })
+        withExtendedLifetime(pipeline) {}
+    }
 }
