@@ -184,7 +184,7 @@ import Testing
                 })
         }
         for status in [403, 500, 0] {
-            let limits = Limits(first: 10, last: 300, requests: 3_300, found: 0...225)
+            let limits = Limits(first: 10, last: 600, requests: 3_300, found: 0...225)
             list.append(
                 Scenario("225 bad (\(status)) spread in 10,000", limits, seeds: (1, 0)) {
                     world(10_000, $0, bad: Array(Array(0..<10_000).shuffled(by: $0).prefix(225)), status)
