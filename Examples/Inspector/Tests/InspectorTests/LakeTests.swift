@@ -117,15 +117,18 @@ struct LakeTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: "\(folder.path)/.writing") == ["living.tmp"])
     }
 
-    @Test("a folder of a store is no lake, and the commands for stores name those for compressed files")
-    func tellsStoresFromLakes() throws {
+    @Test(
+        "a folder of a store is no lake, and the commands for stores name those for compressed and hourly files",
+        arguments: ["date=2026-01-01/a-1.ndjson.gz", "date=2026-01-01/hour=05/a-1.ndjson"])
+    func tellsStoresFromLakes(file: String) throws {
         try folder.write([.sample(1)])
         #expect(try LakeFolder(folder.path) == nil)
         let other = try TestFolder()
+        let path = URL(fileURLWithPath: "\(other.path)/\(file)")
         try FileManager.default.createDirectory(
-            atPath: "\(other.path)/date=2026-01-01", withIntermediateDirectories: true)
+            at: path.deletingLastPathComponent(), withIntermediateDirectories: true)
         _ = try StoreFolder(other.path)
-        try "".write(toFile: "\(other.path)/date=2026-01-01/a-1.ndjson.gz", atomically: true, encoding: .utf8)
+        try Data().write(to: path)
         let problem = #expect(throws: NotAStore.self) { try StoreFolder(other.path) }
         #expect(problem?.description.hasSuffix("use sluice query or sluice erase") == true)
     }
