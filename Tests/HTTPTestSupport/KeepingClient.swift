@@ -1,4 +1,4 @@
-package import Sluice
+import Sluice
 package import SluiceHTTP
 
 /// A client that records the requests and responds to them, for tests without a server.
