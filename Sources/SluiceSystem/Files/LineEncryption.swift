@@ -81,7 +81,8 @@ public struct LineEncryption: Sendable {
         self.decrypt = decrypt
     }
 
-    private static let prefix = Array(#"{"sealed":""#.utf8)
+    // A constant of the compiler: each line is compared with it.
+    private static var prefix: StaticString { #"{"sealed":""# }
     private static let keyPrefix = Array(#"","key":""#.utf8)
     private static let suffix = Array(#""}"#.utf8)
 
@@ -113,11 +114,14 @@ public struct LineEncryption: Sendable {
             throw SluiceError(.inputOutput, "the encryption has failed: check the key", cause: error)
         }
         let key = keyID.map { LineEncryption.keyPrefix + Array($0.utf8) } ?? []
-        return (LineEncryption.prefix + Base64.encode(sealed) + key + LineEncryption.suffix)[...]
+        let opening = Array(LineEncryption.prefix.description.utf8)
+        return (opening + Base64.encode(sealed) + key + LineEncryption.suffix)[...]
     }
 
     /// Whether a line is encrypted.
-    package static func isSealed(_ line: ArraySlice<UInt8>) -> Bool { line.starts(with: prefix) }
+    package static func isSealed(_ line: ArraySlice<UInt8>) -> Bool {
+        line.withUnsafeBytes { $0.starts(with: prefix) }
+    }
 
     /// Returns the decrypted bytes of a line, or a plain line as it is.
     ///
@@ -129,7 +133,7 @@ public struct LineEncryption: Sendable {
         guard let encryption else {
             throw SluiceError(.storageUnavailable, "the line is encrypted: give the store its encryption")
         }
-        let parts = line.dropFirst(prefix.count).dropLast(suffix.count)
+        let parts = line.dropFirst(prefix.utf8CodeUnitCount).dropLast(suffix.count)
             .split(separator: UInt8(ascii: "\""), omittingEmptySubsequences: false)
         // The base64, and then: `,`, `key`, `:` and the id.
         guard let encrypted = parts.first.flatMap({ Base64.decode($0) }) else {

@@ -24,6 +24,11 @@ extension UnsafeRawBufferPointer {
         guard let baseAddress, let found = memchr(baseAddress, CInt(byte), count) else { return nil }
         return UnsafeRawPointer(found) - baseAddress
     }
+
+    package func starts(with text: StaticString) -> Bool {
+        guard let baseAddress, count >= text.utf8CodeUnitCount else { return false }
+        return memcmp(baseAddress, text.utf8Start, text.utf8CodeUnitCount) == 0
+    }
 }
 
 /// The number of the current thread. A later thread can get the number of one that has ended.
