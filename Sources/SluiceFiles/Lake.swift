@@ -121,10 +121,9 @@ struct Lake: Sendable {
     /// Makes the names in a folder, and its own name, survive a loss of power.
     func synchronize(_ folder: String) throws(Failure) {
         try system { () throws(FileError) in
-            var folder = "\(path)/\(folder)"
-            while folder.utf8.count >= path.utf8.count {
+            let folder = "\(path)/\(folder)"
+            for folder in [folder] + FilePath.ancestors(of: folder) where folder.utf8.count >= path.utf8.count {
                 try files.synchronizeDirectory(folder)
-                folder = FilePath.parent(of: folder)
             }
         }
     }

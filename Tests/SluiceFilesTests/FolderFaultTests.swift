@@ -45,6 +45,16 @@ struct FolderFaultTests {
         }
     }
 
+    @Test("each folder up to the lake survives a loss of power, and none above it", arguments: ["", "/lake"])
+    func synchronizesToLake(lake name: String) throws {
+        let (root, files) = (name.isEmpty ? "/" : lake.path, lake.files)
+        if root != "/" {
+            try FileManager.default.createDirectory(atPath: "\(root)/tmp", withIntermediateDirectories: true)
+        }
+        try Lake(root, files, random: { 1 }).synchronize("tmp")
+        #expect(files.calls(.synchronizeDirectory) == 2)
+    }
+
     @Test(
         "a full disk holds the events with a sentence, and they are written when there is space", arguments: [0, 100])
     func fullDiskHolds(space: Int) async throws {
