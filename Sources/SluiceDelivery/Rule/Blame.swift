@@ -78,10 +78,15 @@ struct Blame: Sendable {
         }
     }
 
-    func of(_ key: EventKey) -> Double { self[key].map(of) ?? 0 }
+    // Asked for each open event before each request, so it does not add up.
+    func isBlamed(_ mark: Mark) -> Bool {
+        mark.causes.contains { causes[$0].map { weights[$0.witnesses] > 0 } ?? false }
+    }
+
+    func isBlamed(_ key: EventKey) -> Bool { self[key].map(isBlamed) ?? false }
 
     /// Whether an event can be sent with the next ones: it is not blamed, and its time has come.
-    func isFree(_ key: EventKey, at now: Duration) -> Bool { self[key].map { $0.due <= now && of($0) == 0 } ?? true }
+    func isFree(_ key: EventKey, at now: Duration) -> Bool { self[key].map { $0.due <= now && !isBlamed($0) } ?? true }
 
     /// Whether events are blamed.
     var isSearching: Bool { causes.values.contains { weights[$0.witnesses] > 0 } }
@@ -114,7 +119,7 @@ struct Blame: Sendable {
 
     /// An event that is not blamed is not set aside any more: it has failed only while nothing was accepted.
     mutating func forgetOutage(at now: Duration) {
-        for (key, mark) in marks where mark.tries > 0 && mark.named <= now && of(mark) == 0 {
+        for (key, mark) in marks where mark.tries > 0 && mark.named <= now && !isBlamed(mark) {
             marks[key] = Mark(causes: mark.causes.filter { causes[$0] != nil }, tries: 1)
         }
     }

@@ -28,7 +28,7 @@ extension DeliveryRule {
         let last = Set((failed.last?.groups ?? []).joined())
         // Each event is asked alone once before any is asked twice.
         let others = candidates { blame.isFree($0, at: now) && blame[$0]?.tries ?? 0 == 0 && !last.contains($0) }
-        let ahead = candidates { blame.isFree($0, at: now) }.reduce(0) { $0 + open[$1.batch].bytes }
+        var ahead: Int { candidates { blame.isFree($0, at: now) }.reduce(0) { $0 + open[$1.batch].bytes } }
         if canTake, !isStoreFailing, others.count < skip, others.isEmpty || ahead < maximumSearch { return .take }
         let whole = wholePart(limit, now) ?? blamedPart(limit, now)
         if let whole, random().fraction <= max(row > 1 ? 0.25 : 0, blame.chance) { return .send(whole) }

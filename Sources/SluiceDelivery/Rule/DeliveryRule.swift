@@ -125,7 +125,7 @@ struct DeliveryRule: Sendable {
     /// Whether an event waits that another attempt can help: it is not blamed, or was not sent alone.
     var hasHope: Bool {
         open.contains { batch in
-            batch.rest.contains { blame[batch.key($0)].map { $0.tries == 0 || blame.of($0) == 0 } ?? true }
+            batch.rest.contains { blame[batch.key($0)].map { $0.tries == 0 || !blame.isBlamed($0) } ?? true }
         }
     }
 
@@ -135,7 +135,7 @@ struct DeliveryRule: Sendable {
         return open.reduce(0) { sum, batch in
             sum
                 + batch.rest.count { place in
-                    blame[batch.key(place)].map { $0.due > .past || blame.of($0) > 0 } ?? false
+                    blame[batch.key(place)].map { $0.due > .past || blame.isBlamed($0) } ?? false
                 }
         }
     }
@@ -240,7 +240,7 @@ struct DeliveryRule: Sendable {
         blame.countAcceptance()
         // Nothing in the row speaks against the receiver: it consists of events alone, and at most one of them is new.
         let groups = failed.flatMap(\.groups)
-        let new = Set(groups.compactMap(\.first).filter { blame.of($0) == 0 })
+        let new = Set(groups.compactMap(\.first).filter { !blame.isBlamed($0) })
         let isClear = row == 1 || row < Self.outage && groups.allSatisfy { $0.count == 1 } && new.count <= 1
         var (alone, blamed) = (Set<EventKey>(), Set<EventKey>())
         for (index, failed) in failed.enumerated() {
@@ -295,14 +295,14 @@ struct DeliveryRule: Sendable {
         if row > 1 { probeEvents = max(1, probeEvents / 8) }
         let keys = groups.joined()
         // That these fail again says little about a receiver that is well.
-        let isBlamed = keys.contains { blame.of($0) > 0 }
+        let isBlamed = keys.contains(where: blame.isBlamed)
         for case let (key?, 1) in groups.map({ ($0.first, $0.count) }) {
             failedAlone(key, failure.kind, at: now, random)
         }
         var named = min(max(failure.after ?? .zero, .zero), Self.maximumRetryAfter)
         let isExpected = isSearching && blame.isReceiverWell && row < Self.outage
         // A receiver that is well, and accepts others, names a time for these events only.
-        if named > .zero, isExpected, !keys.isEmpty, keys.allSatisfy({ blame.of($0) > 0 }) {
+        if named > .zero, isExpected, !keys.isEmpty, keys.allSatisfy(blame.isBlamed) {
             let due = now + named + wait(0, failure.kind, random())
             for key in keys { blame.change(key) { ($0.due, $0.named) = (max($0.due, due), due) } }
             named = .zero
@@ -328,7 +328,7 @@ struct DeliveryRule: Sendable {
         _ key: EventKey, _ kind: Answer.Failure.Kind, at now: Duration, _ random: () -> UInt64
     ) {
         let tries = (blame[key]?.tries ?? 0) + 1
-        let kind = blame.of(key) > 0 ? .refused : kind
+        let kind = blame.isBlamed(key) ? .refused : kind
         let due = now + wait(Double(tries - 1), kind, after: tries, random())
         blame.change(key) { ($0.tries, $0.due, $0.named) = (tries, due, .past) }
     }
