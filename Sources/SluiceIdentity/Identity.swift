@@ -209,6 +209,10 @@ public final class Identity: Processor {
     public func process(_ event: inout Event) -> Disposition {
         if event.distinctID == nil, event.anonymousID == nil, event.loginID == nil {
             ids.identify(&event)
+            // The ids can be those of the next user, and the session that of the former one.
+            if event.isInSession, context.hasOtherUser(than: event) {
+                event.properties.removeAll { ["$session_id", "$session_index"].contains($0.name) }
+            }
         } else {
             signUps.passed(event)
         }

@@ -219,12 +219,12 @@ public final class Sessions: Processor {
                 event.properties.addDefaults(recovered.properties)
                 return []
             }
-            guard state.userChanger == nil || state.userChanger == currentThread, isInSession(event, state, at: now)
-            else {
-                return []
-            }
+            guard state.userChanger == nil || state.userChanger == currentThread,
+                !context.hasOtherUser(than: event), isInSession(event, state, at: now)
+            else { return [] }
             let outputs = state.machine.event(of: event.time, at: now)
             if !state.machine.properties.isEmpty { event.properties.addDefaults(state.machine.properties) }
+            event.isInSession = true
             return outputs
         }
         if !outputs.isEmpty {

@@ -186,4 +186,49 @@ import Testing
         #expect(users.count == 2 && users.values.allSatisfy { $0.count == 1 })
         #expect(events.filter { $0.name == "Late" }.allSatisfy { $0.properties["$session_id"] == nil })
     }
+
+    /// Calls a closure between two stages.
+    private struct Between: Processor {
+        let context = PluginContext()
+        let body: @Sendable () -> Void
+
+        func process(_ event: inout Event) -> Disposition {
+            if event.name == "On its way" { body() }
+            return .keep
+        }
+    }
+
+    @Test(
+        "an event that has passed one of Identity and Sessions when the user changes has no session",
+        arguments: [true, false], [true, false])
+    func eventOnItsWayHasNoSession(areSessionsFirst: Bool, isErased: Bool) async throws {
+        let identity = Identity(persistedIn: .memory)
+        let sessions = Sessions()
+        let test = try TestPipeline {
+            if areSessionsFirst { sessions } else { identity }
+            Between {
+                let isDone = DispatchSemaphore(value: 0)
+                DispatchQueue.global().async {
+                    do {
+                        if isErased { try identity.erase() } else { try identity.reset() }
+                    } catch {
+                        Issue.record(error)
+                    }
+                    isDone.signal()
+                }
+                isDone.wait()
+            }
+            if areSessionsFirst { identity } else { sessions }
+        }
+        for name in ["Before", "On its way", "After"] { test.pipeline.track(name) }
+        let events = await test.events()
+        let names = ["$SessionStart", "Before", "$SessionEnd", "On its way", "$SessionStart", "After"]
+        #expect(events.map(\.name) == names)
+        let sessionIDs = events.map { $0.properties["$session_id"]?.string }
+        #expect(sessionIDs[3] == nil && events[3].properties["$session_index"] == nil)
+        #expect(sessionIDs[0] != nil && sessionIDs[0...2].allSatisfy { $0 == sessionIDs[0] })
+        #expect(sessionIDs[4] != nil && sessionIDs[4] == sessionIDs[5] && sessionIDs[4] != sessionIDs[0])
+        #expect(Set(events[0...2].map(\.anonymousID)).count == 1)
+        #expect(events[4].anonymousID == events[5].anonymousID && events[4].anonymousID != events[0].anonymousID)
+    }
 }

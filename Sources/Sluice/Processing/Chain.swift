@@ -58,6 +58,7 @@ final class Chain: Sendable {
         let entry = path.enter(number, id: id)
         var event = Event(id: entry.id, name: name, time: entry.time, priority: priority, properties: properties)
         if entry.isOpen { configure(&event) }
+        event.userChanges = entry.userChanges
         if let reason = sharedRefusal { return (event.id, drop(reason, nil)) }
         let isStored = proceed(&event, through: stages, entry.isOpen, entry.group, path.beginTrace(event, in: route))
         return (event.id, isStored)
@@ -86,6 +87,7 @@ final class Chain: Sendable {
             id: entry.id, name: name, time: entry.time, priority: priority, distinctID: event.distinctID,
             anonymousID: event.anonymousID, loginID: event.loginID, properties: properties)
         configure(&new)
+        new.userChanges = event.userChanges
         return proceed(&new, below: index, entry.isOpen)
     }
 
@@ -125,6 +127,8 @@ final class Chain: Sendable {
     func forward(_ event: Event, below index: Int) -> Bool {
         guard path.takeHeld(number) else { return false }
         var event = event
+        // All held events of a session get the ids of now.
+        event.userChanges = 0
         return proceed(&event, below: index, path.isOpen)
     }
 

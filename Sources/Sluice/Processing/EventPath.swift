@@ -41,6 +41,15 @@ final class EventPath: Sendable {
     private let onTrace: (@Sendable (EventTrace) -> Void)?
     private let state: Locked<State>
     private let creator = CreatingProcess()
+    /// The beginnings and ends of changes of the user.
+    private let userChanges = Published(UserChanges(1))
+
+    private final class UserChanges: Sendable {
+        let count: UInt32
+
+        init(_ count: UInt32) { self.count = count }
+    }
+
     /// The events that the child of a `fork` has tracked here.
     // nonisolated(unsafe): CurrentProcess.childLock protects it.
     @exclusivity(unchecked) nonisolated(unsafe) private var leftEvents = 0
@@ -71,6 +80,7 @@ final class EventPath: Sendable {
         let isOpen: Bool
         /// The group of the thread that tracks the event.
         let group: EventGroup?
+        let userChanges: UInt32
     }
 
     /// Counts an event that enters a chain, and gives it the time and an id, unless it has one.
@@ -82,9 +92,17 @@ final class EventPath: Sendable {
             state.counts[chain].entered += 1
             return Entry(
                 time: time, id: id ?? state.ids.next(at: time, in: environment), isOpen: state.isOpen,
-                group: state.group)
+                group: state.group, userChanges: userChanges.read(\.count))
         }
     }
+
+    /// Counts the beginning or the end of a change of the user.
+    func countUserChange() {
+        state.withLock { _ in userChanges.replace(with: UserChanges(userChanges.read(\.count) + 1)) }
+    }
+
+    /// Whether a change of the user has begun or ended after so many, which are unknown if they are 0.
+    func hasOtherUser(after changes: UInt32) -> Bool { changes > 0 && changes != userChanges.read(\.count) }
 
     /// Changes the counts of a chain.
     func update(_ chain: Int, _ body: (inout Counts) -> Void) { state.withLock { body(&$0.counts[chain]) } }

@@ -184,9 +184,22 @@ public final class PluginContext: Sendable {
             isDone = true
             do throws(SluiceError) { try change() } catch { failure = error }
         }
-        atPlace { chain, _ in Signal.userWillChange.deliver(to: chain.reached.flatMap(\.processors), announcing: run) }
+        atPlace { chain, _ in
+            chain.path.countUserChange()
+            Signal.userWillChange.deliver(to: chain.reached.flatMap(\.processors)) {
+                run()
+                chain.path.countUserChange()
+            }
+        }
         if !isDone { run() }
         if let failure { throw failure }
+    }
+
+    /// Whether an event was on its way when the user changed: it can have the ids of one user and the session of the other.
+    package func hasOtherUser(than event: borrowing Event) -> Bool {
+        // A closure would get a copy of the event.
+        let changes = event.userChanges
+        return place.read { $0.chain?.path.hasOtherUser(after: changes) ?? false }
     }
 
     /// Sends an event that other routes have stored through the stages that all routes share, and then through the

@@ -14,11 +14,15 @@ public struct Event: Sendable {
     public var time: Timestamp
     /// How urgent the event is.
     public var priority: Priority
-    // These two fill the padding behind the priority.
+    // These fill the padding behind the priority.
     /// The core's sanitizations that the ledger has counted.
     private var counted: Sanitizations = []
     /// The length of the part of ``reportedSanitizations`` that the ledger has counted.
     private var countedReports: UInt8 = 0
+    /// Whether `Sessions` has added the session of now.
+    package var isInSession = false
+    /// The changes of the user when the event entered its pipeline, which begins at 1; 0 if they are unknown.
+    package var userChanges: UInt32 = 0
     /// The ids as they are stored. Plugins that have checked an id set these, because a check for each event takes time.
     package var checkedDistinctID, checkedAnonymousID, checkedLoginID: String?
     /// The properties, in order.
@@ -101,11 +105,16 @@ extension Event {
 }
 
 extension Event: Hashable {
-    /// Returns whether the stored parts of both events are equal. Sanitizations aren't compared.
+    /// Returns whether the stored parts of both events are equal. Ids are compared by their bytes. Sanitizations aren't
+    /// compared.
     public static func == (left: Event, right: Event) -> Bool {
         left.id == right.id && left.name == right.name && left.time == right.time && left.priority == right.priority
-            && left.distinctID == right.distinctID && left.anonymousID == right.anonymousID
-            && left.loginID == right.loginID && left.properties == right.properties
+            && isSameID(left.distinctID, right.distinctID) && isSameID(left.anonymousID, right.anonymousID)
+            && isSameID(left.loginID, right.loginID) && left.properties == right.properties
+    }
+
+    private static func isSameID(_ left: String?, _ right: String?) -> Bool {
+        left?.hasBytes(of: right) ?? (right == nil)
     }
 
     /// Hashes the id, which is different for different events.
