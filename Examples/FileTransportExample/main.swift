@@ -10,6 +10,12 @@ import SluiceTesting
 let folder =
     CommandLine.arguments.dropFirst().first
     ?? FileManager.default.temporaryDirectory.appending(path: "lake-\(UUID().uuidString)").path
+do {
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+} catch {
+    print("\(folder) can't be used: \(error.localizedDescription)\nusage: FileTransportExample [FOLDER]")
+    exit(64)
+}
 // A clock that this program sets. Your app needs none.
 let clock = VirtualTime(wallTime: Timestamp(milliseconds: 1_796_083_200_000))  // 2026-12-01
 let pipeline = try Pipeline(

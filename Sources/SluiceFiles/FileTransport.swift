@@ -81,7 +81,9 @@ public final class FileTransport: Transport {
         at folder: String, gzip: Bool, _ calendar: EventCalendar, _ maximumAge: Duration?, files: any FileSystem,
         deflater: Deflater?
     ) {
-        (self.folder, self.gzip, self.calendar, self.maximumAge) = (folder, gzip, calendar, maximumAge)
+        // A relative path would lead elsewhere when the working directory changes.
+        self.folder = FilePath.absolute(folder, in: files)
+        (self.gzip, self.calendar, self.maximumAge) = (gzip, calendar, maximumAge)
         (self.files, self.deflater) = (files, deflater)
     }
 

@@ -1,5 +1,6 @@
 import Sluice
 import SluiceAutoProperties
+import SluiceFiles
 import SluiceFilters
 import SluiceIdentity
 import SluiceJSONL
@@ -33,6 +34,7 @@ struct PlaceTests {
                     let sessions = Sessions(persistedIn: place)
                     let encrypted = Consent(persistedIn: place.backedUp(by: .file("\(spelling)/backup")))
                     let store = JSONLStore(at: "\(spelling)/queue")
+                    let lake = FileTransport(at: "\(spelling)/lake", gzip: false)
                     // Used first here, or in the other directory.
                     if index.isMultiple(of: 2) { try identity.login("customer-42") }
                     try #require(chdir(there) == 0)
@@ -44,7 +46,7 @@ struct PlaceTests {
                         auto
                         links
                         store
-                        NullTransport()
+                        lake
                     }
                     try encrypted.grant()
                     try identity.login("customer-42")
@@ -56,7 +58,7 @@ struct PlaceTests {
                     let state = "\(here)/\(spelling)"
                     for name in [
                         "identity.json", "super-properties.json", "links.json", "consent.json", "collection.json",
-                        "sessions.json", "backup/consent.json", "queue",
+                        "sessions.json", "backup/consent.json", "queue", "lake",
                     ] { try #require(access("\(state)/\(name)", F_OK) == 0, "\(state)/\(name)") }
                     // Nothing else is there than the directory that this test has made.
                     try #require(rmdir("\(there)/a") == 0 && rmdir(there) == 0, "\(spelling)")

@@ -241,7 +241,7 @@ import Testing
             ["p": [.date(Timestamp(milliseconds: .min)), .date(Timestamp(milliseconds: .max))]]
         },
         Input(
-            "a time before the year 0", .line(#""event":"e","time":-62167219200000,"properties":{}}"#), .unwritableDate
+            "a time before the year 1", .line(#""event":"e","time":-62135596800000,"properties":{}}"#), .unwritableDate
         ) {
             $0.track("e") { $0.time = Timestamp(milliseconds: .min) }
         },

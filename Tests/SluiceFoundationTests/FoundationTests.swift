@@ -43,9 +43,14 @@ struct FoundationTests {
     func unwritableDateIsNull() async throws {
         let test = try TestPipeline { PassThrough() }
         test.pipeline.track(
-            "Event", ["date": .date(Date.distantPast), "never": PropertyValue(Date(timeIntervalSince1970: .nan))])
+            "Event",
+            [
+                "first": .date(Date(Timestamp.writable.lowerBound)), "past": .date(Date.distantPast),
+                "never": PropertyValue(Date(timeIntervalSince1970: .nan)),
+            ])
         let properties = try await test.event().properties
-        #expect(properties["date"] == .date(Timestamp(Date.distantPast)))
+        #expect(properties["first"] == .date(Timestamp.writable.lowerBound))
+        #expect(properties["past"] == .null)
         #expect(properties["never"] == .null)
         #expect(test.pipeline.ledger.sanitized == [.unwritableDate: 1])
     }
@@ -68,15 +73,19 @@ struct FoundationTests {
         let links = Links()
         let test = try TestPipeline { links }
         let url = try #require(URL(string: "shop://u:p@sale/%7Ex?utm_source=a%20b&token=c#d"))
+        let own = ["own": 1]
         links.opened(url, referrer: URL(string: "https://mail.example/"), ["own": 1])
         links.pushOpened("spring", url: url)
+        links.opened(url, own)
+        links.pushOpened(url: url, own)
         let events = await test.events()
-        #expect(events.map(\.name) == ["$DeepLinkOpened", "$PushOpened"])
+        #expect(events.map(\.name) == ["$DeepLinkOpened", "$PushOpened", "$DeepLinkOpened", "$PushOpened"])
+        #expect(events.map { $0.properties["own"] } == [1, nil, 1, 1])
         #expect(
             events.map { $0.properties["$url"] }
-                == Array(repeating: "shop://sale/%7Ex?utm_source=a%20b&token=[redacted]#d", count: 2))
-        #expect(events.map { $0.properties["$utm_source"] } == ["a b", "a b"])
-        #expect(events[0].properties["$referrer"] == "https://mail.example/" && events[0].properties["own"] == 1)
+                == Array(repeating: "shop://sale/%7Ex?utm_source=a%20b&token=[redacted]#d", count: 4))
+        #expect(events.map { $0.properties["$utm_source"] } == Array(repeating: "a b", count: 4))
+        #expect(events[0].properties["$referrer"] == "https://mail.example/")
         #expect(events[1].properties["$utm_campaign"] == "spring")
     }
 

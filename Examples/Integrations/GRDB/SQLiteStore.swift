@@ -26,7 +26,8 @@ public final class SQLiteStore: Store {
 
     /// Creates a store with room for this many bytes of events and dead letters: 10 MiB by default.
     public init(at path: String, capacity: Int = 10_485_760) {
-        (self.path, self.capacity) = (path, capacity)
+        // A relative path would lead elsewhere when the working directory changes.
+        (self.path, self.capacity) = (URL(filePath: path).path, capacity)
     }
 
     /// Opens the database, and reports the events of earlier processes.

@@ -20,26 +20,23 @@ package struct EventCalendar: Sendable {
         (self.partition, self.utcOffset) = (partition, utcOffset)
     }
 
-    /// Readers know no dates before the year 1.
-    private static let readable =
-        Timestamp(milliseconds: -62_135_596_800_000)...Timestamp(milliseconds: 253_402_300_799_999)
     private static let day: Int64 = 86_400_000
 
     /// The time of the zone, within the dates that readers know.
     package func local(_ time: Timestamp) -> Timestamp {
-        func readable(_ time: Timestamp) -> Timestamp {
-            min(max(time, Self.readable.lowerBound), Self.readable.upperBound)
+        func writable(_ time: Timestamp) -> Timestamp {
+            min(max(time, Timestamp.writable.lowerBound), Timestamp.writable.upperBound)
         }
-        let time = readable(time)
+        let time = writable(time)
         let seconds = min(max(utcOffset(time).components.seconds, -86_400), 86_400)
-        return readable(Timestamp(milliseconds: time.milliseconds + seconds * 1_000))
+        return writable(Timestamp(milliseconds: time.milliseconds + seconds * 1_000))
     }
 
     /// A number for each folder, by the time of the zone.
     package func number(of local: Timestamp) -> Int64 {
         let length = partition == .day ? Self.day : Self.day / 24
         // Rounded down, also before 1970.
-        return (local.milliseconds - Self.readable.lowerBound.milliseconds) / length
+        return (local.milliseconds - Timestamp.writable.lowerBound.milliseconds) / length
     }
 
     /// The path of a folder below the lake.
@@ -61,7 +58,7 @@ package struct EventCalendar: Sendable {
 
     /// The midnight after a time of the zone.
     package static func end(ofDayOf local: Timestamp) -> Timestamp {
-        let days = (local.milliseconds - readable.lowerBound.milliseconds) / day
-        return Timestamp(milliseconds: readable.lowerBound.milliseconds + (days + 1) * day)
+        let days = (local.milliseconds - Timestamp.writable.lowerBound.milliseconds) / day
+        return Timestamp(milliseconds: Timestamp.writable.lowerBound.milliseconds + (days + 1) * day)
     }
 }

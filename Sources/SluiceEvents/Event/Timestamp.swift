@@ -18,11 +18,12 @@ public struct Timestamp: Sendable, Hashable, Comparable {
         left.milliseconds < right.milliseconds
     }
 
-    /// The timestamps that can be written with a four-digit year: 0000-01-01T00:00:00.000Z to 9999-12-31T23:59:59.999Z.
+    /// The timestamps that can be written: 0001-01-01T00:00:00.000Z to 9999-12-31T23:59:59.999Z. Many readers refuse the
+    /// year 0, and later years don't have four digits.
     ///
     /// A ``PropertyValue/date(_:)-swift.enum.case`` outside this range becomes null when you add it to ``Properties``.
     public static var writable: ClosedRange<Timestamp> {
-        Timestamp(milliseconds: -62_167_219_200_000)...Timestamp(milliseconds: 253_402_300_799_999)
+        Timestamp(milliseconds: -62_135_596_800_000)...Timestamp(milliseconds: 253_402_300_799_999)
     }
 }
 
@@ -83,7 +84,8 @@ extension Timestamp: LosslessStringConvertible {
         put(rest % 1_000, width: 3, at: 20)
     }
 
-    /// Reads the form of ``writeDigits(into:)``. Returns nil for any other, and for dates such as a 30th of February.
+    /// Reads the form of ``writeDigits(into:)``. Returns nil for any other, and for dates that aren't ``writable`` or don't
+    /// exist, such as a 30th of February.
     package init?(digits: UnsafeBufferPointer<UInt8>) {
         guard digits.count == Timestamp.digitsLength else { return nil }
         func number(_ offset: Int, _ width: Int) -> Int64? {
@@ -97,7 +99,7 @@ extension Timestamp: LosslessStringConvertible {
         }
         guard digits[4] == UInt8(ascii: "-"), digits[7] == UInt8(ascii: "-"), digits[10] == UInt8(ascii: "T"),
             digits[13] == UInt8(ascii: ":"), digits[16] == UInt8(ascii: ":"), digits[19] == UInt8(ascii: "."),
-            let year = number(0, 4), let month = number(5, 2), let day = number(8, 2),
+            let year = number(0, 4), year > 0, let month = number(5, 2), let day = number(8, 2),
             let hour = number(11, 2), let minute = number(14, 2), let second = number(17, 2),
             let millisecond = number(20, 3),
             let seconds = Timestamp(year: year, month: month, day: day, hour: hour, minute: minute, second: second)

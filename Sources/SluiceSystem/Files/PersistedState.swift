@@ -121,7 +121,7 @@ public final class PersistedState<Value: PersistedValue>: Sendable {
     /// - Throws: ``SluiceError/Code/otherVersion`` for a version that `Value` can't read, and an error of a place that
     ///   can't be read now. The stored state then stays as it is, changes are made in memory only, and a later call
     ///   retries it. ``SluiceError/Code/invalidPipeline`` if another plugin of the pipeline keeps the same item in the same
-    ///   directory.
+    ///   directory, and ``SluiceError/Code/invalidArgument`` for an item that can't be the name of a file.
     public func load() throws(SluiceError) { try load(behind: .current) }
 
     /// Does the same as ``load()``, behind another gate. Without a gate, the state is kept without consent.

@@ -2,6 +2,7 @@ import Dispatch
 import Sluice
 import SluiceSystem
 import SluiceTesting
+import TestSupport
 import Testing
 
 /// State that plugins keep.
@@ -85,6 +86,19 @@ import Testing
     }
 
     private var said: [String] { reports.withLock(\.self) }
+
+    @Test(
+        "a state whose name can't be that of a file is refused, and its value is in memory",
+        arguments: ["", ".", "..", "a/b", "../a", ".a", "a b", "ä", "a\n", "a\0b", "/a", "a:b"])
+    func nameIsValidated(item: String) throws {
+        let directory = try TemporaryDirectory()
+        let state = PersistedState(item, in: .file(directory.path), initial: Count(), report: { _ in })
+        let error = #expect(throws: SluiceError.self) { try state.load() }
+        #expect(error?.code == .invalidArgument)
+        state.update { $0.number = 2 }
+        #expect(state.value.number == 2)
+        #expect(directory.names.isEmpty)
+    }
 
     @Test("changes are in memory immediately, and stored when finish() returns")
     func changesAreStored() async throws {
