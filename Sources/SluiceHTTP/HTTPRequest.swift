@@ -107,7 +107,7 @@ public struct HTTPRequest: Sendable {
 }
 
 extension HTTPRequest {
-    /// Sets the header `Authorization` for Basic authentication (RFC 7617).
+    /// Sets the header `Authorization` for Basic authentication (RFC 7617). A server reads the user up to the first colon.
     ///
     /// ```swift
     /// request.setBasicAuthorization(user: "shop", password: secret)

@@ -8,7 +8,7 @@ extension WireFormat {
         var (endpoints, first): ([String], Int) = ([], 0)
         func add(upTo end: Int) {
             for endpoint in endpoints {
-                guard let position = requests.firstIndex(where: { $0.endpoint == endpoint }) else {
+                guard let position = requests.firstIndex(where: { $0.endpoint.hasBytes(of: endpoint) }) else {
                     requests.append((endpoint, Array(first..<end)))
                     continue
                 }
@@ -19,7 +19,8 @@ extension WireFormat {
         }
         for (index, line) in batch.events.enumerated() {
             let next = endpointsOrDefault(for: line)
-            if next == endpoints { continue }
+            // By bytes, because a name can be a person's id.
+            if next.elementsEqual(endpoints, by: { $0.hasBytes(of: $1) }) { continue }
             add(upTo: index)
             (endpoints, first) = (next, index)
         }

@@ -13,8 +13,8 @@ import SluiceHTTP
 /// ```
 ///
 /// The names and properties are the ones that `Identity`, `Screens` and `Revenue` track. An event with such a name but
-/// without the properties, or with a blank id, comes from elsewhere, and is an ordinary event. A minor version can add verbs, so have a
-/// `default` in a `switch`.
+/// without the properties, or with an id that stands for a missing one, comes from elsewhere, and is an ordinary event. A
+/// minor version can add verbs, so have a `default` in a `switch`.
 public enum Verb: Sendable, Hashable {
     /// An ordinary event.
     case track
@@ -85,7 +85,7 @@ public enum Verb: Sendable, Hashable {
 extension Event {
     /// The id of a known person: the login id, or a distinct id that isn't the anonymous one, as a server sets it. Nil
     /// before a login.
-    public var userID: String? { loginID ?? (distinctID == anonymousID ? nil : distinctID) }
+    public var userID: String? { loginID ?? (distinctID?.hasBytes(of: anonymousID) == true ? nil : distinctID) }
 
     /// The anonymous id. An event without any id of a person has its own, for receivers that require one. Nil for an
     /// event that has only a `userID`.

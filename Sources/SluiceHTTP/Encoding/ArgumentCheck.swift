@@ -23,6 +23,13 @@ package enum ArgumentCheck {
         }
     }
 
+    /// Checks a text that is the user of Basic authentication, which ends at the first colon (RFC 7617).
+    package static func user(_ name: StaticString, _ value: String?) throws(SluiceError) {
+        try text(name, value)
+        guard let value, value.utf8.contains(UInt8(ascii: ":")) else { return }
+        throw invalid(name, "contains a colon, which Basic authentication doesn't allow: pass the user only")
+    }
+
     /// Checks a text, such as the name of a table or the value of a label: not blank, with blanks between other characters
     /// only, and without characters that nothing shows.
     package static func text(_ name: StaticString, _ value: String?) throws(SluiceError) {

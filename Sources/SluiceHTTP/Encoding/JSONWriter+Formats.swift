@@ -43,16 +43,17 @@ extension Batch {
 }
 
 extension EventLine {
-    /// The event for a record of a backend that has fields for ids: a blank id is left out, because it is no one's.
+    /// The event for a record of a backend that has fields for ids: a placeholder is left out, because it is no one's.
     package func record() throws(SluiceError) -> Event {
         var event = try event()
-        event.distinctID = event.distinctID?.asID
-        event.anonymousID = event.anonymousID?.asID
-        event.loginID = event.loginID?.asID
+        // Each is checked once: setting the other ids of an event checks them too.
+        event.checkedDistinctID = event.distinctID?.asID
+        event.checkedAnonymousID = event.anonymousID?.asID
+        event.checkedLoginID = event.loginID?.asID
         return event
     }
 
-    /// The distinct id, read without the rest of the line. Nil if it is missing or blank.
+    /// The distinct id, read without the rest of the line. Nil if it is missing or a placeholder.
     func person() throws(SluiceError) -> String? { try field("distinct_id")?.string?.asID }
 
     /// The id by which receivers recognize the event.
@@ -72,6 +73,6 @@ extension Event {
 }
 
 extension String {
-    /// The text as an id. Nil if it is blank.
-    package var asID: String? { allSatisfy(\.isWhitespace) ? nil : self }
+    /// The text as an id of a person or a group. Nil if it stands for a missing id, as in ``Event/distinctID``.
+    package var asID: String? { PlaceholderID.matches(self) ? nil : self }
 }

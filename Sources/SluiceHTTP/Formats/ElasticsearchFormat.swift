@@ -11,15 +11,38 @@ struct ElasticsearchFormat: WireFormat {
 
     func validate() throws(SluiceError) {
         try ArgumentCheck.text("index", index)
-        // A name with a date, such as <events-{now/d}>, has a grammar of its own.
-        if index.hasPrefix("<") { return }
-        let isRefused = index.utf8.contains { #"\/*?"<>| ,#:"#.utf8.contains($0) }
-        if isRefused || "-_+".utf8.contains(index.utf8.first ?? 0) || index.utf8.count > 255
-            || index.lowercased() != index || index == "." || index == ".."
-        {
+        guard let name = nameWithoutDates, Self.accepts(name) else {
             throw ArgumentCheck.invalid(
                 "index", "isn't a name that Elasticsearch accepts: use small letters, digits and -")
         }
+    }
+
+    private static func accepts(_ name: String) -> Bool {
+        !name.isEmpty && name.utf8.count <= 255 && name.lowercased() == name && name != "." && name != ".."
+            && !"-_+".utf8.contains(name.utf8.first ?? 0)
+            && !name.utf8.contains { #"\/*?"<>| ,#:"#.utf8.contains($0) }
+    }
+
+    /// The name with `0` for each date of its date math, such as `events-0` for `<events-{now/d{yyyy.MM}}>`. Nil if a brace
+    /// has no counterpart, or a date has a character that no index has.
+    private var nameWithoutDates: String? {
+        guard index.hasPrefix("<") else { return index }
+        guard index.hasSuffix(">") else { return nil }
+        var (name, depth) = ("", 0)
+        for character in index.dropFirst().dropLast() {
+            switch character {
+            case "{": depth += 1
+            case "}":
+                depth -= 1
+                if depth == 0 { name += "0" }
+            case _ where depth == 0: name.append(character)
+            // A date can have `/`, `|` and `:`, as in {now/d{yyyy.MM.dd|+12:00}}.
+            case "\\", "*", "?", "\"", "<", ">", " ", ",", "#": return nil
+            default: break
+            }
+            guard (0...2).contains(depth) else { return nil }
+        }
+        return depth == 0 ? name : nil
     }
 
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {

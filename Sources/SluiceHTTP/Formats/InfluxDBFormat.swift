@@ -28,7 +28,7 @@ struct InfluxDBFormat: WireFormat {
         switch target {
         case .database(let name, let user, let password):
             try ArgumentCheck.text("database", name)
-            try ArgumentCheck.text("user", user)
+            try ArgumentCheck.user("user", user)
             if password?.isEmpty == false { try ArgumentCheck.text("password", password) }
         case .bucket(let name, let organization, let token):
             try ArgumentCheck.text("bucket", name)

@@ -152,12 +152,13 @@ private enum GoogleNames {
     }
 
     /// Returns `own`, and as many of the properties as fit. Lists, objects and nulls are left out. A property of the host
-    /// replaces the one in `own` with its name.
+    /// replaces the one in `own` with its name, unless it is blank.
     static func fit(_ properties: Properties, _ own: Properties, as kind: Kind, value limit: Int) -> Properties {
         var result = own
         for property in properties where property.value.isScalar {
             let name = fit(property.name, as: kind)
             guard result.count < 25 || result[name] != nil else { continue }
+            if own[name] != nil, property.value.string?.isBlank == true { continue }
             switch property.value {
             case .int, .double: result[name] = property.value
             default:

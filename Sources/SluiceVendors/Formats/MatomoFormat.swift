@@ -16,6 +16,7 @@ struct MatomoFormat: WireFormat {
     func validate() throws(SluiceError) {
         try ArgumentCheck.key("site", site)
         try ArgumentCheck.key("token", token)
+        for name in dimensions.keys { try ArgumentCheck.text("dimensions", name) }
         guard dimensions.values.allSatisfy({ $0 > 0 }), Set(dimensions.values).count == dimensions.count else {
             throw ArgumentCheck.invalid("dimensions", "has an id below 1, or one twice: pass the ids that Matomo shows")
         }
@@ -63,7 +64,7 @@ struct MatomoFormat: WireFormat {
             parameters += [("action_name", name), ("url", "http://\(app.percentEncoded)/\(name.percentEncoded)")]
         case .revenue(let revenue):
             parameters += [
-                ("idgoal", "0"), ("ec_id", revenue.properties["order_id"]?.string?.asID ?? event.id.description),
+                ("idgoal", "0"), ("ec_id", revenue.properties["order_id"]?.orderID ?? event.id.description),
                 ("revenue", "\(revenue.amount)"),
             ]
             if let product = revenue.productID {
@@ -85,6 +86,17 @@ struct MatomoFormat: WireFormat {
     private func number(_ value: PropertyValue?) -> String? {
         switch value {
         case .int, .double: value?.text
+        default: nil
+        }
+    }
+}
+
+extension PropertyValue {
+    /// A text or an integer as the id of an order, which may be `0` or `none`. Nil if it is blank.
+    fileprivate var orderID: String? {
+        switch self {
+        case .string(let id): id.isBlank ? nil : id
+        case .int(let id): String(id)
         default: nil
         }
     }

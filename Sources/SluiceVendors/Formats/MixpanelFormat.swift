@@ -15,7 +15,9 @@ struct MixpanelFormat: WireFormat {
     var acceptsGzip: Bool { true }
 
     func validate() throws(SluiceError) {
-        try ArgumentCheck.key(project == nil ? "token" : "user", user)
+        let userName: StaticString = project == nil ? "token" : "user"
+        try ArgumentCheck.key(userName, user)
+        try ArgumentCheck.user(userName, user)
         if project != nil { try ArgumentCheck.key("secret", password) }
         try ArgumentCheck.key("project", project)
         try ArgumentCheck.key("token", token)
@@ -138,16 +140,27 @@ struct MixpanelFormat: WireFormat {
             case .alias(let id): $0["alias"] = id
             default: break
             }
-            if !locatesUsers, event.properties["ip"] == nil, event.groups["ip"] == nil { $0["ip"] = 0 }
-            for group in event.groups where event.properties[group.name] == nil {
-                $0[group.outerName(beside: names)] = [group.value]
-            }
-            let own = ownProperties(of: event, verb)
-            for property in own where !isElsewhere(property.name, event, verb) {
-                let ownName = Self.ownNames[property.name].flatMap { own[$0] == nil ? $0 : nil }
-                $0[ownName ?? property.outerName(beside: names)] = property.value
-            }
+            let properties = properties(of: event, verb, beside: names)
+            if !locatesUsers, properties["ip"] == nil { $0["ip"] = 0 }
+            for property in properties { $0[property.name] = property.value }
         }
+    }
+
+    /// The properties and the groups under their final names, each once.
+    private func properties(of event: Event, _ verb: Verb, beside names: Set<String>) -> Properties {
+        let own = ownProperties(of: event, verb)
+        var result = Properties(
+            own.filter { !isElsewhere($0.name, event, verb) }.map { property in
+                let ownName = Self.ownNames[property.name].flatMap { own[$0] == nil ? $0 : nil }
+                return (ownName ?? property.outerName(beside: names), property.value)
+            })
+        // In Mixpanel's SDKs groups are super properties, so a property of the event keeps its name.
+        for group in event.groups {
+            var name = group.name
+            while names.contains(name) || result[name] != nil { name = "groups." + name }
+            result[name] = [group.value]
+        }
+        return result
     }
 
     /// The prefix that Mixpanel's SDKs add to an anonymous id. Projects with Simplified ID Merge derive the same id

@@ -20,7 +20,10 @@ struct SegmentFormat: WireFormat {
         "b", "import", "identify", "i", "track", "t", "page", "p", "screen", "s", "group", "g", "alias", "a",
     ].map { "v1/" + $0 }
 
-    func validate() throws(SluiceError) { try ArgumentCheck.key("writeKey", writeKey) }
+    func validate() throws(SluiceError) {
+        try ArgumentCheck.key("writeKey", writeKey)
+        try ArgumentCheck.user("writeKey", writeKey)
+    }
 
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
         request.appendPath("v1", "batch", replacing: Self.otherPaths)

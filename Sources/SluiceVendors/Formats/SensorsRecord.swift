@@ -103,8 +103,9 @@ struct SensorsRecord {
     }
 
     private mutating func becomeItem(_ type: String, _ event: Event, _ properties: Properties?) {
-        guard let kind = event.properties["$item_type"]?.string, let id = event.properties["$item_id"]?.string?.asID,
-            let properties
+        // An item may be called `0` or `none`: its id joins no persons.
+        guard let kind = event.properties["$item_type"]?.string, let id = event.properties["$item_id"]?.string,
+            !id.isBlank, let properties
         else { return }
         become(type, properties)
         item = (kind, id)

@@ -13,7 +13,7 @@ struct TelemetryDeckFormat: WireFormat {
 
     func validate() throws(SluiceError) {
         try ArgumentCheck.key("appID", appID)
-        try ArgumentCheck.key("namespace", namespace)
+        try ArgumentCheck.name("namespace", namespace)
         if !salt.isEmpty { try ArgumentCheck.text("salt", salt) }
     }
 
@@ -53,8 +53,9 @@ struct TelemetryDeckFormat: WireFormat {
             payload["TelemetryDeck.Purchase.currencyCode"] = revenue.currencyCode.map { .string($0) }
             payload["TelemetryDeck.Purchase.productID"] = revenue.productID.map { .string($0) }
             rest = revenue.properties
-            // Its reports expect US dollars.
-            rest[revenue.currencyCode ?? "USD" == "USD" ? "floatValue" : "$amount"] = .double(revenue.amount)
+            // Its reports expect US dollars. The host's own value takes precedence.
+            let isReported = revenue.currencyCode ?? "USD" == "USD" && rest["floatValue"] == nil
+            rest[isReported ? "floatValue" : "$amount"] = .double(revenue.amount)
         default: break
         }
         if let value = rest["floatValue"], value.double != nil {

@@ -41,7 +41,8 @@ struct ArgumentTests {
         Case("googleAnalytics", "measurementID") { .googleAnalytics(measurementID: $0, apiSecret: "s") },
         Case("googleAnalytics", "apiSecret") { .googleAnalytics(measurementID: "G-1", apiSecret: $0) },
         Case("telemetryDeck", "appID") { .telemetryDeck(appID: $0) },
-        Case("telemetryDeck", "namespace") { .telemetryDeck(appID: "a", namespace: $0) },
+        Case("objects", "accessKey") { .objects(region: "r", accessKey: $0, secretKey: "x") },
+        Case("objects", "secretKey") { .objects(region: "r", accessKey: "x", secretKey: $0) },
     ]
 
     static let names: [Case] = [
@@ -79,6 +80,8 @@ struct ArgumentTests {
         Case("kinesis", "region") { .kinesis(stream: "s", region: $0) },
         Case("firehose", "stream") { .firehose(stream: $0, region: "r") },
         Case("firehose", "region") { .firehose(stream: "s", region: $0) },
+        Case("objects", "region") { .objects(region: $0) },
+        Case("telemetryDeck", "namespace") { .telemetryDeck(appID: "a", namespace: $0) },
     ]
 
     /// Texts that no backend accepts: from files with an end, from spreadsheets, from web pages and from editors.
@@ -138,14 +141,21 @@ struct ArgumentTests {
         ] {
             expectError(row, value)
         }
-        if row.argument != "cluster", row.argument != "region", row.format != "splunk" {
+        if !["cluster", "region", "namespace"].contains(row.argument), row.format != "splunk" {
             expectError(row, String(repeating: "a", count: 256))
         }
         // Elasticsearch accepts small letters of all languages.
         if row.format != "elasticsearch" {
             expectError(row, "\u{4E8B}\u{4EF6}")
         } else {
-            for value in ["Events", "_events", "-events", "+events"] { expectError(row, value) }
+            for value in [
+                "Events", "_events", "-events", "+events", "<", "<>", "<..>", "<events-{now/d}", "<events-{now/d>",
+                "<events-now/d}>", "<events-{now/d{yyyy}>", "<events-{now/d{{yyyy}}}>", "<Events-{now/d}>",
+                "<_events-{now/d}>", "<my events-{now/d}>", "<a,b-{now/d}>", "<a\\b-{now/d}>", "<a/b-{now/d}>",
+                "<events-{now/d{yyyy MM}}>", "<events-{now/d,now/M}>", "<events-{now\\d}>", "<a>-{now/d}>",
+            ] {
+                expectError(row, value)
+            }
         }
     }
 
@@ -154,7 +164,10 @@ struct ArgumentTests {
         for value in ["events", "shop-events", "e2"] { try row.make(value).validate() }
         try HTTPFormat.kafka(topic: "Shop.events_v2-" + String(repeating: "a", count: 234)).validate()
         try HTTPFormat.kafkaV3(cluster: "lkc-1", topic: "_confluent.x").validate()
-        try HTTPFormat.elasticsearch(index: "<events-{now/d}>").validate()
+        for index in ["<events-{now/d}>", "<{now/d}-events>", "<a-{now/M-1M{yyyy.MM|+12:00}}-b-{now/d}>"] {
+            try HTTPFormat.elasticsearch(index: index).validate()
+        }
+        try HTTPFormat.telemetryDeck(appID: "a", namespace: "com.example").validate()
         try HTTPFormat.elasticsearch(index: ".ds-\u{4E8B}").validate()
         try HTTPFormat.loki(labels: [:], tenant: "team-a_(1)!.*'").validate()
         try HTTPFormat.splunk(token: "t", index: "_internal-2").validate()
@@ -164,10 +177,24 @@ struct ArgumentTests {
     @Test("a name may have blanks and characters of all languages inside", arguments: names)
     func otherTextIsAccepted(row: Case) throws {
         for value in [
-            "my events", "\u{4E8B}\u{4EF6}", "\u{E9}t\u{E9} 2026", "\u{1F468}\u{200D}\u{1F469}", "a:b,c;d\"e",
+            "my events", "\u{4E8B}\u{4EF6}", "\u{E9}t\u{E9} 2026", "\u{1F468}\u{200D}\u{1F469}", "a,c;d\"e",
         ] {
             try row.make(value).validate()
         }
+    }
+
+    @Test(
+        "a colon is an error in a user of Basic authentication only",
+        arguments: [
+            Case("segment", "writeKey") { .segment(writeKey: $0) },
+            Case("rudderStack", "writeKey") { .rudderStack(writeKey: $0) },
+            Case("mixpanel", "token") { .mixpanel(token: $0) },
+            Case("mixpanel", "user") { .mixpanel(project: "7", user: $0, secret: "s") },
+            Case("influxDBV1", "user") { .influxDBV1(database: "d", user: $0) },
+        ])
+    func colonInUserIsError(row: Case) throws {
+        expectError(row, "phc_x:y")
+        for other in Self.names where other.testDescription != "influxDBV1 user" { try other.make("a:b").validate() }
     }
 
     @Test("usual arguments are accepted", arguments: keys + names)
@@ -186,7 +213,9 @@ struct ArgumentTests {
         try HTTPFormat.snowplow(appID: "shop", vendor: "com.example-1").validate()
     }
 
-    @Test("Matomo's dimensions have different ids above 0", arguments: [["a": 0], ["a": 1, "b": 1], ["a": -1]])
+    @Test(
+        "Matomo's dimensions have names, and different ids above 0",
+        arguments: [["a": 0], ["a": 1, "b": 1], ["a": -1], ["": 1], ["plan\n": 1], ["\u{200B}": 1]])
     func wrongDimensionIsError(dimensions: [String: Int]) throws {
         let error = #expect(throws: SluiceError.self) {
             try HTTPFormat.matomo(site: "1", token: "t", dimensions: dimensions).validate()

@@ -122,6 +122,8 @@ struct FurtherVerbTests {
         try Self.expectTelemetryDeck(
             dollars, "TelemetryDeck.Purchase.completed",
             #","TelemetryDeck.Purchase.currencyCode":"USD""#, value: -3.0)
+        let valued = try await VerbTests.event { _, pipeline in pipeline.track(Revenue(5, ["floatValue": 7])) }
+        try Self.expectTelemetryDeck(valued, "TelemetryDeck.Purchase.completed", #","$amount":5.0"#, value: 7)
     }
 
     @Test("verbs without a type of their own are events with all properties")
@@ -133,10 +135,12 @@ struct FurtherVerbTests {
         try Self.expectSnowplow(event, "com.example/sluice_Alias", #"{"$alias":"old-7"}"#)
     }
 
-    @Test("Google gets a request for each person, with at most 25 parameters in an event")
-    func googleHasRequestPerPerson() throws {
+    @Test(
+        "Google gets a request for each person, with at most 25 parameters in an event",
+        arguments: [("a", "b"), ("caf\u{E9}", "cafe\u{301}")])
+    func googleHasRequestPerPerson(one: String, other: String) throws {
         let format = HTTPFormat.googleAnalytics(measurementID: "G-1", apiSecret: "s")
-        var events = ["a", "b", "a"].map { Event(id: .make(at: .now), name: "E", time: .now, anonymousID: $0) }
+        var events = [one, other, one].map { Event(id: .make(at: .now), name: "E", time: .now, anonymousID: $0) }
         events[1].properties = Properties((0..<30).map { ("p\($0)", .int(Int64($0))) })
         let batch = try Batch(id: 1, events: events.map { try EventLine($0) })
         #expect(format.requests(of: batch).map(\.events) == [[0, 2], [1]])

@@ -118,6 +118,26 @@ struct VendorNameTests {
         #expect(try properties(["$event_duration": "long"])?["$event_duration"] == "long")
     }
 
+    @Test(
+        "Mixpanel gets each name once, and a group gets a prefix beside a property with its name",
+        arguments: [
+            ("Bought", ["company": "Acme Inc"], "company", "Acme Inc"), ("Bought", [:], "time", 1_767_225_601_000),
+            ("Bought", ["$lib": "Shop"], "mp_lib", "Shop"), ("Bought", ["$event_duration": 5_000], "$duration", 5.0),
+            ("$Revenue", ["$amount": 25], "revenue", 25.0),
+            ("$Revenue", ["$amount": 25, "$currency": "EUR"], "currency", "EUR"),
+            ("$Revenue", ["$amount": 25], "order_id", "019b7705-8c00-7000-8000-0000ffff0003"),
+            ("$SignUp", ["$original_id": "a2", "$set": ["company": "Acme Inc"]], "company", "Acme Inc"),
+        ] as [(String, Properties, String, PropertyValue)])
+    func mixpanelNamesAreUnique(name: String, own: Properties, group: String, value: PropertyValue) throws {
+        var event = Self.event(name, own)
+        event.properties["$groups"] = .object([group: "acme"])
+        let format = HTTPFormat.mixpanel(project: "7", user: "u", secret: "s")
+        let properties = try Self.record(event, format)["properties"]?.object
+        #expect(properties?[group] == value && properties?["groups." + group] == ["acme"])
+        let text = String(decoding: try VerbTests.request(event, format).body, as: UTF8.self)
+        #expect(text.ranges(of: "\"\(group)\":").count == 1)
+    }
+
     // MARK: Places
 
     @Test("RudderStack has the traits and the session in the context, and a channel")

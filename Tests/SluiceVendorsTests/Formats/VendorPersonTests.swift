@@ -27,6 +27,9 @@ struct VendorPersonTests {
         let postHog = try VerbTests.record(event, at: "postHog")
         #expect(postHog["properties"]?.object?["$is_identified"] == true)
         #expect(postHog["options"] == ["process_person_profile": true])
+        // An anonymous id with other bytes is another one.
+        (event.distinctID, event.anonymousID) = ("caf\u{E9}", "cafe\u{301}")
+        #expect(event.userID?.utf8.count == 5)
     }
 
     @Test("an event before a login creates no person at PostHog, and one without a person has no id at Mixpanel")
