@@ -46,16 +46,22 @@ struct LinkAddress {
     /// - Returns: The rest of the URL.
     private func copyAuthority(of bytes: ArraySlice<UInt8>, to output: inout [UInt8]) -> ArraySlice<UInt8> {
         let marks = [UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#")]
-        guard let slash = bytes.firstIndex(where: { marks.contains($0) }), bytes[slash] == UInt8(ascii: "/"),
-            slash + 1 < bytes.endIndex, bytes[slash + 1] == UInt8(ascii: "/")
-        else { return bytes }
-        let start = slash + 2
-        output += bytes[..<start]
+        let mark = bytes.firstIndex { marks.contains($0) } ?? bytes.endIndex
+        let scheme = bytes[..<mark].firstIndex(of: UInt8(ascii: ":")).map { $0 + 1 }
+        let slashes = bytes[(scheme ?? mark)...].prefix { $0 == UInt8(ascii: "/") }
+        guard scheme != nil || slashes.count > 1 else { return bytes }
+        let start = slashes.endIndex
         let end = bytes[start...].firstIndex { marks.contains($0) }
-        // After a long password, the host may begin beyond the limit.
-        if end == nil, isTruncated { return [] }
         let authority = bytes[start..<(end ?? bytes.endIndex)]
         let host = authority.lastIndex(of: UInt8(ascii: "@")).map { $0 + 1 } ?? start
+        // After a long password, the host may begin beyond the limit.
+        let isCut = end == nil && isTruncated
+        // Browsers accept fewer slashes. In an address such as `mailto:a@b.example`, the part is no user with a password.
+        guard slashes.count > 1 || (isCut ? authority : authority[..<host]).contains(UInt8(ascii: ":")) else {
+            return bytes
+        }
+        output += bytes[..<start]
+        if isCut { return [] }
         output += authority[host...]
         return bytes[(end ?? bytes.endIndex)...]
     }
@@ -134,23 +140,30 @@ struct LinkAddress {
     private static func isSecretAssigned(in text: [UInt8], _ secrets: SecretNames) -> Bool {
         let quotes = [UInt8(ascii: "\""), UInt8(ascii: "'")]
         var name: [UInt8] = []
-        var (isQuoted, isAuthority) = (false, false)
+        var (isQuoted, isAuthority, hasEnded) = (false, false, false)
         for (index, byte) in text.enumerated() {
             switch byte {
-            case UInt8(ascii: "="),
-                UInt8(ascii: ":") where isQuoted:
+            case UInt8(ascii: "="), UInt8(ascii: ":"),
+                UInt8(ascii: ",") where isQuoted:
                 if secrets.contains(String(decoding: name, as: UTF8.self)) { return true }
                 name = []
             case UInt8(ascii: "@") where isAuthority: return true
             case UInt8(ascii: "/"):
                 isAuthority = index > 0 && text[index - 1] == byte
                 name = []
-            case UInt8(ascii: "?"), UInt8(ascii: "#"), UInt8(ascii: " "):
+            case UInt8(ascii: "?"), UInt8(ascii: "#"):
                 isAuthority = false
                 name = []
+            case UInt8(ascii: " "):
+                isAuthority = false
+                hasEnded = true
             case _ where ";&,{}()<>|\n\t".utf8.contains(byte): name = []
             case _ where quotes.contains(byte): break
-            default: name.append(byte)
+            default:
+                // A blank before `=` or `:` belongs to no name.
+                if hasEnded { name = [] }
+                hasEnded = false
+                name.append(byte)
             }
             isQuoted = quotes.contains(byte)
         }

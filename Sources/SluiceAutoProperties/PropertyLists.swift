@@ -22,4 +22,13 @@ extension Links {
     public func opened(_ url: String, referrer: String? = nil, _ properties: some PropertyList) {
         opened(url, referrer: referrer, properties.literal)
     }
+
+    /// Call this when the user has opened a push message.
+    @_disfavoredOverload
+    @_documentation(visibility: internal)
+    public func pushOpened(
+        _ campaign: String? = nil, source: String? = nil, url: String? = nil, _ properties: some PropertyList
+    ) {
+        pushOpened(campaign, source: source, url: url, properties.literal)
+    }
 }

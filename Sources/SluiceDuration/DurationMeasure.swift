@@ -10,6 +10,12 @@ struct DurationMeasure: Sendable {
         return countsSleep ? time.continuousTime() : time.suspendingTime()
     }
 
+    static func validate(_ time: Duration, _ name: String) throws(SluiceError) {
+        guard time > .zero else {
+            throw SluiceError(.invalidArgument, "a \(name) of \(time) leaves no durations: choose a longer one")
+        }
+    }
+
     /// Adds the duration to an event, unless the event has its own.
     func write(_ duration: Duration, to event: inout Event) {
         guard event.properties["$event_duration"] == nil else { return }

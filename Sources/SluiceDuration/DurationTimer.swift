@@ -192,6 +192,14 @@ public final class DurationTimer: Processor {
 
     // MARK: Processor
 
+    /// Checks the limit and the maximum age.
+    ///
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if one of them is not positive.
+    public func prepare() throws {
+        try DurationMeasure.validate(measure.limit, "limit")
+        if let maximumAge { try DurationMeasure.validate(maximumAge, "maximum age") }
+    }
+
     /// Keeps the event unchanged.
     public func process(_ event: inout Event) -> Disposition { .keep }
 

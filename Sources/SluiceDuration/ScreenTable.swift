@@ -8,6 +8,8 @@ struct ScreenTable {
     enum Output {
         case entered(name: String, referrer: String?, Properties)
         case left(name: String, Duration, Properties)
+        /// A screen has ended without a view.
+        case unseen
     }
 
     private struct Screen {
@@ -24,17 +26,16 @@ struct ScreenTable {
     /// False until the app is known to be active.
     private var isVisible = false
     private var lastName: String?
-    /// Whether a signal of the app's life has come, or its absence was reported.
+    /// Whether the app was active or has launched in the background, or the absence of these signals was reported.
     private var knowsSignals = false
 
-    /// Call this for a signal of the app's life.
-    mutating func receivedSignal() { knowsSignals = true }
+    /// Call this for a passive launch: the app may never become active.
+    mutating func launchInBackground() { knowsSignals = true }
 
-    /// Whether screens wait for a signal although none has ever come. True once.
+    /// Whether an unseen screen lacks a signal that has never come. True once.
     mutating func lacksSignals() -> Bool {
-        guard !knowsSignals, !screens.isEmpty else { return false }
-        knowsSignals = true
-        return true
+        defer { knowsSignals = true }
+        return !knowsSignals
     }
 
     mutating func enter(
@@ -52,7 +53,7 @@ struct ScreenTable {
         guard let index = screens.firstIndex(where: { $0.id == id }) else { return }
         for child in screens.filter({ $0.parent == id }).reversed() { leave(child.id, [:], at: now, &outputs) }
         hide(index, properties, at: now, &outputs)
-        screens.remove(at: index)
+        if !screens.remove(at: index).wasSeen { outputs.append(.unseen) }
     }
 
     mutating func leaveAll(at now: Duration, _ outputs: inout [Output]) {
@@ -67,11 +68,12 @@ struct ScreenTable {
     mutating func disappear(at now: Duration, _ outputs: inout [Output]) {
         isVisible = false
         for index in screens.indices.reversed() { hide(index, [:], at: now, &outputs) }
+        if screens.contains(where: { !$0.wasSeen }) { outputs.append(.unseen) }
     }
 
     mutating func appear(at now: Duration, _ outputs: inout [Output]) {
         guard !isVisible else { return }
-        isVisible = true
+        (isVisible, knowsSignals) = (true, true)
         for index in screens.indices { see(index, at: now, &outputs) }
     }
 

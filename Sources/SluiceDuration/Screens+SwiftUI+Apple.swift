@@ -40,6 +40,13 @@
         public func trackScreen(_ name: String, _ properties: PropertyLiteral = [:]) -> some View {
             modifier(ScreenTracking(name: name, properties: properties))
         }
+
+        /// Tracks this view as a screen with these properties, while it is visible.
+        @_disfavoredOverload
+        @_documentation(visibility: internal)
+        public func trackScreen(_ name: String, _ properties: some PropertyList) -> some View {
+            trackScreen(name, properties.literal)
+        }
     }
 
     private struct ScreenTracking: ViewModifier {

@@ -27,9 +27,10 @@ public import Sluice
 /// `$referrer`. A screen that you don't leave is viewed by the next user when the app becomes active the next time; until
 /// then, it causes no events. The identity must stand in the same chain, or in the chain above the routes.
 ///
-/// `AppSignals` of SluiceLifecycle reports the signals, or you call ``Sluice/Pipeline/signal(_:)``. Without any signal, a
-/// diagnostic says after the first screen that screens are not tracked. List `LifecycleEvents`
-/// above it: then `$AppStart` comes before the first view, and `$AppPageLeave` before `$AppEnd`.
+/// `AppSignals` of SluiceLifecycle reports the signals, or you call ``Sluice/Pipeline/signal(_:)``. If a screen is left
+/// before the first `didBecomeActive`, and no passive launch was reported, a diagnostic says that screens are not tracked.
+/// Entering the background and the end of the pipeline count as leaving.  List `LifecycleEvents` above it: then `$AppStart`
+/// comes before the first view, and `$AppPageLeave` before `$AppEnd`.
 ///
 /// You can call all methods from any thread. At most 100 screens are visible at a time. If you enter one more, the
 /// oldest is left.
@@ -123,15 +124,7 @@ public final class Screens: Processor {
     private func update<Result>(_ body: (inout ScreenTable, Duration, inout [ScreenTable.Output]) -> Result) -> Result {
         let now = measure.now(context)
         var outputs: [ScreenTable.Output] = []
-        let isOpen = context.isOpen
-        let (lacksSignals, result) = table.withLock { table in
-            (isOpen && table.lacksSignals(), body(&table, now, &outputs))
-        }
-        if lacksSignals {
-            context.report(
-                "screens are not tracked, because no signal has said that the app is active: create AppSignals(to: pipeline), "
-                    + "or call pipeline.signal(.didBecomeActive)")
-        }
+        let result = table.withLock { body(&$0, now, &outputs) }
         for output in outputs { track(output) }
         return result
     }
@@ -145,18 +138,28 @@ public final class Screens: Processor {
         case .left(let name, let duration, var properties):
             properties["$screen_name"] = .string(name)
             context.track("$AppPageLeave", properties) { measure.write(duration, to: &$0) }
+        case .unseen:
+            guard context.isOpen, table.withLock({ $0.lacksSignals() }) else { return }
+            context.report(
+                "screens are not tracked, because no signal has said that the app is active: create AppSignals(to: pipeline), "
+                    + "or call pipeline.signal(.didBecomeActive)")
         }
     }
 
     // MARK: Processor
+
+    /// Checks the limit.
+    ///
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the limit is not positive.
+    public func prepare() throws { try DurationMeasure.validate(measure.limit, "limit") }
 
     /// Keeps the event unchanged.
     public func process(_ event: inout Event) -> Disposition { .keep }
 
     /// Tracks the views and the ends of views that a signal causes.
     public func emit(for signal: Signal) {
-        if signal.connectivity == nil, signal != .userWillChange { table.withLock { $0.receivedSignal() } }
         switch signal.kind {
+        case .launched(let launch) where launch.isPassive: table.withLock { $0.launchInBackground() }
         case .didEnterBackground, .willTerminate: update { $0.disappear(at: $1, &$2) }
         case .didBecomeActive: update { $0.appear(at: $1, &$2) }
         case .userWillChange: update { $0.changeUser(at: $1, &$2) }

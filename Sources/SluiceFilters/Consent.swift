@@ -306,8 +306,12 @@ public final class Consent: Processor {
 
     /// Reads the answer.
     ///
-    /// - Throws: The error of the place where the answer is kept.
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if `holdingUpTo` is not positive, and the error of the place
+    ///   where the answer is kept.
     public func prepare() throws {
+        guard maximumBytes > 0 else {
+            throw SluiceError(.invalidArgument, "a Consent that holds up to \(maximumBytes) bytes drops all: hold more")
+        }
         try answer.load(behind: nil)
         context.whenOpen { [weak self] in
             if self?.answer.value.isReleasing == true { self?.letContinue() } else { self?.join() }

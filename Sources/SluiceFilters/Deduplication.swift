@@ -9,9 +9,9 @@ public import Sluice
 /// }
 /// ```
 ///
-/// Two events are equal if they have the same name, user ids and properties, in any order. Their ids and times don't
-/// count. The filter compares hashes of 64 bits. Texts are hashed by their characters. List the filter above stages
-/// that add properties which change with every event.
+/// Two events are equal if they have the same name, user ids and properties, in any order. Their ids and times don't count.
+/// The filter compares hashes of 64 bits. Ids are hashed by their bytes, and other texts by their characters. List the
+/// filter above stages that add properties which change with every event.
 ///
 /// Repeated events are dropped as ``Sluice/DropReason/duplicate``.
 public final class Deduplication: Processor {
@@ -71,10 +71,14 @@ public final class Deduplication: Processor {
         return isDuplicate ? .drop(.duplicate) : .keep
     }
 
-    /// A hash of this process, which compares texts by characters.
+    /// A hash of this process.
     private static func hash(of event: Event) -> Int {
         var hasher = Hasher()
-        for text in [event.name, event.distinctID, event.anonymousID, event.loginID] { hasher.combine(text) }
+        hasher.combine(event.name)
+        for var id in [event.distinctID, event.anonymousID, event.loginID] {
+            hasher.combine(id?.utf8.count)
+            id?.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        }
         // A sum, because the order of properties doesn't count.
         var sum = 0
         event.properties.forEachPair { name, value in

@@ -11,7 +11,7 @@ extension Limits {
         let strategy: Strategy
 
         private init(_ strategy: Strategy, _ limit: Int = 0) {
-            self.limit = max(0, limit)
+            self.limit = limit
             self.strategy = strategy
         }
 

@@ -107,16 +107,16 @@ public struct Limits: Processor {
 
     /// Checks the rules, and reads the event names of earlier launches.
     ///
-    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for a rule that allows no name at all, and an error of the
-    ///   place where the event names are kept.
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for a rule that allows no name at all or has a negative limit,
+    ///   and an error of the place where the event names are kept.
     public func prepare() throws {
-        let names = [
-            ("eventName", eventName), ("distinctEventNames", distinctEventNames),
-            ("propertyName", propertyName),
+        let rules = [
+            ("eventName", eventName, 1), ("distinctEventNames", distinctEventNames, 1),
+            ("propertyName", propertyName, 1), ("properties", properties, 0), ("string", string, 0),
         ]
-        for case (let name, let rule?) in names where rule.limit < 1 {
+        for case (let name, let rule?, let least) in rules where rule.limit < least {
             throw SluiceError(
-                .invalidArgument, "Limits with \(name) of less than 1 leave no name: choose 1 at least, or nil for any")
+                .invalidArgument, "Limits with \(name) of less than \(least): choose \(least) at least, or nil for any")
         }
         if distinctEventNames != nil { try knownNames.load() }
     }

@@ -108,9 +108,19 @@ final class IdentityState: Sendable {
             disk.written = found
             if !isComplete { disk.isPending = whole.record?.isPending ?? false }
         }
-        let ids = found ?? new ?? provisional ?? initial()
+        let ids = usable(found ?? new ?? provisional ?? initial())
         // A change that came before the ids could be read is newer.
         memory.withLock { if $0.ids == nil || $0.ids == provisional { $0.ids = ids } }
+    }
+
+    /// The stored ids without those that stand for a missing one. The next change writes them.
+    private func usable(_ stored: UserIDs) -> UserIDs {
+        var ids = stored
+        let known = memory.withLock(\.ids)
+        if ids.removePlaceholders(newID: { (known ?? initial()).anonymousID }) {
+            places.note("the stored identity had an id that stands for a missing one, such as null: it is replaced")
+        }
+        return ids
     }
 
     @discardableResult
@@ -181,6 +191,7 @@ final class IdentityState: Sendable {
             }
             if record.isOwn(in: place) { ids.takeDevicePart(from: record.ids) }
         }
+        ids = usable(ids)
         memory.withLock { $0.ids = ids }
     }
 
@@ -196,6 +207,7 @@ final class IdentityState: Sendable {
                 disk.withLock { $0.seen = bytes }
                 guard var ids = try places.record(bytes, place)?.ids else { return }
                 disk.withLock { [ids] in $0.written = ids }
+                ids = usable(ids)
                 memory.withLock { memory in
                     // The places of the device's part count for it.
                     if !places.device.isEmpty, let old = memory.ids { ids.takeDevicePart(from: old) }

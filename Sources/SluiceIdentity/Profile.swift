@@ -113,7 +113,16 @@ public struct Profile: Sendable {
     /// ```
     ///
     /// - Parameter names: The names of the properties.
-    public func unset(_ names: String...) {
+    public func unset(_ names: String...) { unset(names) }
+
+    /// Removes properties of the user whose names you have in an array: `$ProfileUnset`, with `$unset`.
+    ///
+    /// ```swift
+    /// profile.unset(retiredNames)
+    /// ```
+    ///
+    /// - Parameter names: The names of the properties.
+    public func unset(_ names: [String]) {
         identity.track("$ProfileUnset", ["$unset": .array(PropertyArray(names.map { .string($0) }))])
     }
 

@@ -129,6 +129,21 @@ extension UserIDs {
         return writer.bytes
     }
 
+    /// Removes the ids that stand for a missing one, which earlier versions stored.
+    ///
+    /// - Parameter newID: Returns the anonymous id that replaces such a one.
+    /// - Returns: whether there was one.
+    mutating func removePlaceholders(newID: () -> String) -> Bool {
+        let isMissing = { (id: String?) in id.map(PlaceholderID.matches) ?? false }
+        let lacksAnonymousID = isMissing(anonymousID)
+        let lacksLoginID = isMissing(loginID)
+        let lacksSignUp = isMissing(signUp?.loginID) || isMissing(signUp?.previousID)
+        if lacksAnonymousID { anonymousID = newID() }
+        if lacksLoginID { loginID = nil }
+        if lacksSignUp { signUp = nil }
+        return lacksAnonymousID || lacksLoginID || lacksSignUp
+    }
+
     /// The ids with nothing but the part that belongs to the device.
     ///
     /// This part includes whether a user has signed up under the anonymous id. Otherwise a backend would join the next

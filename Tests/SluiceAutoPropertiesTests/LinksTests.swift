@@ -262,6 +262,15 @@ struct LinksTests {
             ("https://h/?a=x token=S3CRET", "https://h/?a=[redacted]"),
             ("shop:open?next=shop%3Alogin%3Fotp%3DS3CRET", "shop:open?next=[redacted]"),
             ("mailto:a@b.example?body=token%3DS3CRET", "mailto:a@b.example?body=[redacted]"),
+            ("https://h/?filter=password:S3CRET", "https://h/?filter=[redacted]"),
+            ("https://h/?q={token:S3CRET}", "https://h/?q=[redacted]"),
+            ("https://h/?x=token%3AS3CRET", "https://h/?x=[redacted]"),
+            ("https://h/?x=token+%3A+S3CRET", "https://h/?x=[redacted]"),
+            ("https://h/?headers=Authorization:%20Bearer%20S3CRET", "https://h/?headers=[redacted]"),
+            ("https://h/?token:S3CRET", "https://h/?[redacted]"),
+            ("https://h/?x=[\"token\",\"S3CRET\"]", "https://h/?x=[redacted]"),
+            ("https:user:S3CRET@host/", "https:host/"), ("https:/user:S3CRET@host/", "https:/host/"),
+            ("//user:S3CRET@host/a", "//host/a"),
         ])
     func nestedSecretsAreRedacted(url: String, text: String) async throws {
         #expect(try await opened(url).properties["$url"] == .string(text))

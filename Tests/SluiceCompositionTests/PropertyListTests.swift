@@ -24,6 +24,7 @@ struct PropertyListTests {
         screens.leave(screen, list)
         screens.show("Shown", list)
         links.opened("https://shop.example/", list)
+        links.pushOpened("Sale", list)
         try identity.login("customer-42", list)
         try identity.login("customer-42", list)
         try identity.join(group: "acme", ofType: "company", list)
@@ -35,6 +36,7 @@ struct PropertyListTests {
         auto.register(list)
         auto.registerOnce(list)
         UserScope.with(properties: list) { _ = pipeline.track("Scope") }
+        pipeline.track(Revenue(25, list))
     }
 
     private func check(_ list: some PropertyList, _ expected: Properties) async throws {
@@ -62,9 +64,9 @@ struct PropertyListTests {
         #expect(
             events.map(\.name) == [
                 "Token", "Name", "$AppViewScreen", "$AppViewScreen", "$AppPageLeave", "$AppPageLeave", "$AppViewScreen",
-                "$DeepLinkOpened", "$SignUp", "$ProfileSet", "$GroupIdentify", "$ItemSet", "$ProfileSet",
+                "$DeepLinkOpened", "$PushOpened", "$SignUp", "$ProfileSet", "$GroupIdentify", "$ItemSet", "$ProfileSet",
                 "$ProfileSetOnce",
-                "$ProfileIncrement", "$ProfileAppend", "Scope",
+                "$ProfileIncrement", "$ProfileAppend", "Scope", "$Revenue",
             ])
     }
 

@@ -41,6 +41,19 @@ import Testing
         #expect(test.pipeline.ledger.sanitized == [.overlongDuration: 1])
     }
 
+    @Test("a time that leaves no durations is an error when the pipeline is built")
+    func invalidArgumentsThrow() {
+        for time in [Duration.zero, .seconds(-1)] {
+            let plugins: [any Processor] = [
+                DurationTimer(limit: time), DurationTimer(maximumAge: time), Screens(limit: time),
+            ]
+            for plugin in plugins {
+                let error = #expect(throws: SluiceError.self) { try TestPipeline { plugin } }
+                #expect(error?.code == .invalidArgument)
+            }
+        }
+    }
+
     @Test("by default no duration is longer than a day")
     func defaultLimitIsADay() async throws {
         let result = try await duration(DurationTimer()) { $0.advance(by: .seconds(86_401)) }

@@ -184,7 +184,7 @@ import Testing
             }
         ),
         (
-            "launched after the first one", false,
+            "launched after the first one", true,
             { screens, pipeline in
                 screens.show("A")
                 pipeline.signal(.launched(.foreground))
@@ -192,15 +192,30 @@ import Testing
             }
         ),
         (
-            "in the background", false,
+            "in the background", true,
             { screens, pipeline in
                 pipeline.signal(.didEnterBackground)
                 for name in ["A", "B"] { screens.show(name) }
             }
         ),
+        (
+            "inactive", true,
+            { screens, pipeline in
+                pipeline.signal(.willResignActive)
+                screens.leave(screens.enter("A"))
+            }
+        ),
+        (
+            "entered during a launch", false,
+            { screens, pipeline in
+                pipeline.signal(.launched(.foreground))
+                screens.enter("B", in: screens.enter("A"))
+                pipeline.signal(.didBecomeActive)
+            }
+        ),
     ]
 
-    @Test("without any signal, one diagnostic says that screens are not tracked", arguments: hosts.indices)
+    @Test("if the app is never active, one diagnostic says that screens are not tracked", arguments: hosts.indices)
     func missingSignalsAreReported(index: Int) async throws {
         let host = Self.hosts[index]
         let screens = Screens()
@@ -210,6 +225,16 @@ import Testing
         #expect(
             test.diagnostics.map { $0.message.contains("AppSignals") } == (host.isReported ? [true] : []),
             "\(host.name)")
+    }
+
+    @Test("a screen that is left unseen is reported immediately")
+    func unseenScreenIsReported() throws {
+        let screens = Screens()
+        let test = try TestPipeline(time: time) { screens }
+        screens.show("A")
+        #expect(test.diagnostics.isEmpty)
+        screens.show("B")
+        #expect(test.diagnostics.count == 1)
     }
 
     @Test("screens that are entered before the pipeline is built report nothing until then")

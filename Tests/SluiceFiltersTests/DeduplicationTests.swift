@@ -32,7 +32,8 @@ import Testing
         #expect(filter.processed("Event", properties) == nil)
         for other in Self.lists where other != properties { #expect(filter.processed("Event", other) != nil) }
         #expect(filter.processed("Event2", properties) != nil)
-        for id in ["x", "y"] {
+        // The last two look the same, and ids are compared by their bytes.
+        for id in ["x", "y", "\u{212B}1", "\u{C5}1"] {
             #expect(filter.processed("Event", properties, configure: { $0.distinctID = id }) != nil)
         }
     }

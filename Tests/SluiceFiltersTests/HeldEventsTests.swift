@@ -32,6 +32,12 @@ import Testing
         #expect(test.pipeline.ledger.dropped == [.consentPending: 100 - held])
         try consent.grant()
         #expect(await test.events().count == held)
+        for wrong in [0, -1] {
+            let error = #expect(throws: SluiceError.self) {
+                try TestPipeline { Consent(persistedIn: .memory, whilePending: .hold, holdingUpTo: wrong) }
+            }
+            #expect(error?.code == .invalidArgument)
+        }
     }
 
     @Test("the sanitizations of a held event are counted when it continues")

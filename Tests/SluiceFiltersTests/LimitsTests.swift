@@ -75,25 +75,26 @@ struct LimitsTests {
         #expect(event.properties == ["a": .string(cut)])
     }
 
-    @Test("limits of zero and below leave nothing", arguments: [0, -1, .min])
-    func zeroLimitsLeaveNothing(limit: Int) throws {
-        let limits = Limits(properties: .cut(to: limit), string: .cut(to: limit))
+    @Test("limits of zero leave nothing")
+    func zeroLimitsLeaveNothing() throws {
+        let limits = Limits(properties: .cut(to: 0), string: .cut(to: 0))
         #expect(try #require(limits.processed("Event", ["a": "b"])).properties.isEmpty)
     }
 
-    @Test("names of no length, or no names, are an error when the pipeline is built", arguments: [0, -1, .min])
-    func limitsWithoutNamesThrow(limit: Int) throws {
+    @Test("rules for no names and negative rules are an error when the pipeline is built", arguments: [0, -1, .min])
+    func wrongLimitsThrow(limit: Int) throws {
         var names = Limits()
         names.distinctEventNames = .dropEvent(over: limit)
-        let wrong = [
+        var wrong = [
             Limits(eventName: .cut(to: limit)), Limits(eventName: .setAside(over: limit)), Limits(names),
             Limits(propertyName: .cut(to: limit)),
         ]
+        if limit < 0 { wrong += [Limits(properties: .cut(to: limit)), Limits(string: .cut(to: limit))] }
         for limits in wrong {
             let error = #expect(throws: SluiceError.self) { try TestPipeline { limits } }
             #expect(error?.code == .invalidArgument)
         }
-        _ = try TestPipeline { Limits(eventName: .cut(to: 1), properties: .cut(to: limit), string: .cut(to: limit)) }
+        _ = try TestPipeline { Limits(eventName: .cut(to: 1), properties: .cut(to: 0), string: .cut(to: 0)) }
     }
 
     @Test("without rules there is no limit")

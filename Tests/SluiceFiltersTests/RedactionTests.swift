@@ -80,7 +80,8 @@ struct RedactionTests {
             "new_pwd", "newpwd", "dbpwd", "otpcode", "loginotp", "totp", "mfa_code", "cvv2", "CVC", "apikey", "API KEY",
             "api\u{2011}key", "sshKey", "encryption.key", "signingKey", "sessionkey", "private_key", "clientSecret",
             "securityCode", "verification-code", "recovery code", "connectionString", "csrf", "X-XSRF-Header", "jwt",
-            "id_jwt",
+            "id_jwt", "confirmpwd", "emailpwd", "PWDconfirm", "idjwt", "jwtid", "formcsrf", "xsrfvalue", "mycvv",
+            "authentication", "passkey", "creds", "privkey",
         ])
     func secretWordsAreFound(name: String) throws {
         for properties: Properties in [[name: "s"], ["outer": .object([name: 7])]] {

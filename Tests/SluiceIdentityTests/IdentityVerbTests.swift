@@ -112,6 +112,8 @@ import Testing
         try identity.profile.increment(["logins": 1, "spent": 2.5])
         identity.profile.append(["tags": ["a", "b"], "city": "Rome"])
         identity.profile.unset("plan", "city")
+        let names = ["plan"]
+        identity.profile.unset(names)
         identity.profile.delete()
         try identity.setItem("book", "7", ["title": "A"])
         try identity.deleteItem("book", "7")
@@ -120,7 +122,8 @@ import Testing
             ("$ProfileSet", ["$set": ["plan": "pro"]]), ("$ProfileSetOnce", ["$set_once": ["first_seen": "today"]]),
             ("$ProfileIncrement", ["$increment": ["logins": 1, "spent": 2.5]]),
             ("$ProfileAppend", ["$append": ["tags": ["a", "b"], "city": ["Rome"]]]),
-            ("$ProfileUnset", ["$unset": ["plan", "city"]]), ("$ProfileDelete", [:]),
+            ("$ProfileUnset", ["$unset": ["plan", "city"]]), ("$ProfileUnset", ["$unset": ["plan"]]),
+            ("$ProfileDelete", [:]),
             ("$ItemSet", ["$item_type": "book", "$item_id": "7", "$item": ["title": "A"]]),
             ("$ItemDelete", ["$item_type": "book", "$item_id": "7"]),
         ]

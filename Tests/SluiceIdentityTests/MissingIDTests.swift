@@ -96,6 +96,26 @@ struct MissingIDTests {
         #expect(event.distinctID == "customer-42" && event.loginID == "customer-42" && event.anonymousID != nil)
     }
 
+    @Test("it is replaced if an earlier version has stored it, and reported once", arguments: placeholders)
+    func storedPlaceholdersAreReplaced(id: String) throws {
+        for (anonymousID, loginID, kept) in [(id, id, nil), (id, "customer-42", "customer-42"), ("a-1", id, nil)] {
+            let directory = try TemporaryDirectory()
+            let ids = "\(["anonymous_id": .string(anonymousID), "login_id": .string(loginID)] as Properties)"
+            let checksum = String(FNV1a(ids.utf8).value, radix: 16)
+            try directory.write(
+                Array(#"{"identity":\#(ids),"checksum":"\#(checksum)"}"#.utf8), to: "identity.json")
+            var found: [String?] = []
+            for launch in 1...2 {
+                let identity = Identity(persistedIn: .file(directory.path))
+                let test = try TestPipeline { identity }
+                #expect(test.diagnostics.count == (launch == 1 ? 1 : 0))
+                #expect(identity.loginID == kept)
+                found.append(identity.anonymousID)
+            }
+            #expect(found[0] == found[1] && (found[0] == "a-1") == (anonymousID == "a-1") && found[0] != id)
+        }
+    }
+
     /// Ids that look the same and have other bytes.
     private static let spellings = [
         ("caf\u{E9}", "cafe\u{301}"), ("cafe\u{301}", "caf\u{E9}"), ("\u{212B}", "\u{C5}"), ("A\u{30A}", "\u{C5}"),

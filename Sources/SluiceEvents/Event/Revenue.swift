@@ -44,6 +44,16 @@ public struct Revenue: TrackedEvent, Sendable, Hashable {
 }
 
 extension Revenue {
+    /// Creates revenue with a list or a dictionary in a variable.
+    @_disfavoredOverload
+    @_documentation(visibility: internal)
+    public init(
+        _ amount: Double, currency: String? = nil, productID: String? = nil, quantity: Int = 1,
+        _ properties: some PropertyList
+    ) {
+        self.init(amount, currency: currency, productID: productID, quantity: quantity, properties.literal)
+    }
+
     /// Reads the revenue of an event. Nil if the event has another name, or no amount.
     package init?(_ event: Event) {
         let properties = event.properties

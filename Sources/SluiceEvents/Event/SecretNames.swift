@@ -2,25 +2,24 @@
 ///
 /// The case of letters and the separators between them don't count. A word of up to four letters counts only as a word of
 /// its own, or beside one of the words that it is written together with: `pin` is in `card_pin`, `cardPIN` and `pincode`, but
-/// not in `shipping`.
+/// not in `shipping`. The words that no English word contains, such as `pwd`, count anywhere.
 package struct SecretNames: Sendable {
     /// The words that mark a name as one of a secret, whatever the name is used for.
     package static let words: Set<String> = [
-        "accesscode", "accesskey", "apikey", "auth", "authorization", "bearer", "connectionstring", "credential",
-        "csrf",
-        "cvc", "cvv", "encryptionkey", "jwt", "mfa", "oauth", "otp", "passcode", "passphrase", "passwd", "password",
-        "pin",
-        "privatekey", "pwd", "recoverycode", "secret", "securitycode", "sessionkey", "signature", "signingkey",
-        "sshkey",
-        "token", "totp", "verificationcode", "xsrf",
+        "accesscode", "accesskey", "apikey", "auth", "authentication", "authorization", "bearer", "connectionstring",
+        "credential", "creds", "csrf", "cvc", "cvv", "encryptionkey", "jwt", "mfa", "oauth", "otp", "passcode",
+        "passkey", "passphrase", "passwd", "password", "pin", "privatekey", "privkey", "pwd", "recoverycode", "secret",
+        "securitycode", "sessionkey", "signature", "signingkey", "sshkey", "token", "totp", "verificationcode", "xsrf",
     ]
 
     /// The words that a short word is written together with.
     private static let companions = [
         "access", "account", "admin", "api", "app", "auth", "card", "client", "code", "db", "hash", "key", "login",
-        "my",
-        "new", "number", "old", "pass", "root", "user",
+        "my", "new", "number", "old", "pass", "root", "user",
     ].map { Array($0.utf8) }
+
+    /// The short words that no English word contains.
+    private static let distinctive = ["csrf", "cvv", "jwt", "pwd", "xsrf"].map { Array($0.utf8) }
 
     private let words: [[UInt8]]
     /// The last six bits of the first bytes of ``words``.
@@ -62,7 +61,8 @@ package struct SecretNames: Sendable {
             guard end < name.count, name[end] | 0x20 == letter else { return false }
             end += 1
         }
-        return word.count > 4 || begins(name, at: start) && ends(name, at: end)
+        return word.count > 4 || SecretNames.distinctive.contains(word)
+            || begins(name, at: start) && ends(name, at: end)
     }
 
     /// Whether a word or a companion before it begins here.

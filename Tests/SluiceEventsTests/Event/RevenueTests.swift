@@ -11,6 +11,8 @@ struct RevenueTests {
             revenue.eventProperties == [
                 "$amount": 25.0, "$quantity": 2, "$currency": "EUR", "$product_id": "A-7", "coupon": "X",
             ])
+        let (list, dictionary): (Properties, [String: String]) = (["coupon": "X"], ["coupon": "X"])
+        #expect(Revenue(25, list) == Revenue(25, ["coupon": "X"]) && Revenue(25, dictionary) == Revenue(25, list))
         #expect(Revenue(-3.5).eventProperties == ["$amount": -3.5, "$quantity": 1])
     }
 

@@ -41,6 +41,18 @@ struct ValueTests {
         #expect(Set([event, copy]).count == 2)
     }
 
+    @Test("events whose ids have other bytes are different")
+    func eventsCompareBytesOfIDs() {
+        for id in [\Event.distinctID, \.anonymousID, \.loginID] as [WritableKeyPath<Event, String?>] {
+            var event = Event(name: "Event")
+            let events = [nil, "\u{212B}", "\u{C5}"].map { text in
+                event[keyPath: id] = text
+                return event
+            }
+            #expect(Set(events).count == 3)
+        }
+    }
+
     @Test("different values rarely have equal hashes")
     func differentValuesHashDifferently() {
         let values: [Properties] = [
