@@ -118,7 +118,8 @@ public struct Profile: Sendable {
     /// Removes properties of the user whose names you have in an array: `$ProfileUnset`, with `$unset`.
     ///
     /// ```swift
-    /// profile.unset(retiredNames)
+    /// let names = ["plan", "language"]
+    /// profile.unset(names)
     /// ```
     ///
     /// - Parameter names: The names of the properties.
