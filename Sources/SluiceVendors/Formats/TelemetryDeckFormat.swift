@@ -54,7 +54,7 @@ struct TelemetryDeckFormat: WireFormat {
             payload["TelemetryDeck.Purchase.productID"] = revenue.productID.map { .string($0) }
             rest = revenue.properties
             // Its reports expect US dollars. The host's own value takes precedence.
-            let isReported = revenue.currencyCode ?? "USD" == "USD" && rest["floatValue"] == nil
+            let isReported = revenue.currencyCode ?? "USD" == "USD" && (rest["floatValue"] ?? .null) == .null
             rest[isReported ? "floatValue" : "$amount"] = .double(revenue.amount)
         default: break
         }

@@ -383,7 +383,8 @@ def telemetry_deck(record, findings):
             kind, rest = "TelemetryDeck.Purchase.completed", event.rest(*event.REVENUE)
             payload |= {"TelemetryDeck.Purchase.currencyCode": currency} if currency is not None else {}
             payload |= {"TelemetryDeck.Purchase.productID": product} if product is not None else {}
-            rest = rest | {"floatValue" if currency in (None, "USD") else "$amount": amount}
+            is_reported = currency in (None, "USD") and rest.get("floatValue") is None
+            rest = rest | {"floatValue" if is_reported else "$amount": amount}
         number = rest.get("floatValue")
         if type(number) in (int, float):
             rest = {name: value for name, value in rest.items() if name != "floatValue"}
