@@ -19,6 +19,7 @@ let package = Package(
             dependencies: [
                 "StoreFiles",
                 .product(name: "Sluice", package: "Sluice"),
+                .product(name: "SluiceFilters", package: "Sluice"),
                 .product(name: "SluiceHTTP", package: "Sluice"),
                 .product(name: "SluiceJSONL", package: "Sluice"),
                 .product(name: "SluiceMemory", package: "Sluice"),

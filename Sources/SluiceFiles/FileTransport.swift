@@ -20,10 +20,10 @@ import SluiceGzip
 ///   are in the first or the last folder.
 /// - A file is complete and safe from a loss of power before it gets its name and its events are accepted. Readers that look for
 ///   `*.ndjson` or `*.ndjson.gz` never see a part of a file.
-/// - A name has the id of the first event, a hash of all ids, and the number of events. A batch that comes once more, after
-///   its process was killed, finds its file: the events in it count as duplicates and aren't written again. This also holds
-///   if more events follow in the batch. If its batches are others, for example smaller ones, some events can be in two files:
-///   count distinct ids if that matters.
+/// - A name has the id of the first event, a hash of all ids, and the number of events that were written. A batch that comes
+///   once more, after its process was killed, finds its file: the events in it count as duplicates and aren't written again.
+///   This also holds if more events follow in the batch. If the batch is another one, for example because the process was killed
+///   while its store removed a part of a delivered batch, events can be in two files: count distinct ids if that matters.
 /// - Any number of processes and routes can write to one folder.
 /// - If the folder can't be written to, for example because its disk is full, the events wait in their store, and a
 ///   ``Sluice/Diagnostic/Kind/paused`` diagnostic says why. A folder that was there before isn't made a second time: on a drive
@@ -67,7 +67,8 @@ public final class FileTransport: Transport {
     ///   - utcOffset: The local time minus UTC at a time, for dates of a time zone. The dates of UTC by default. It is called
     ///     for each event, must always return the same for the same time, and is rounded to seconds within one day.
     ///   - maximumAge: The time after the end of a date when the files of that date are removed. They stay forever by default.
-    ///     Events that are already too old become dead letters. It needs at least a day.
+    ///     Events that are already too old become dead letters. It needs at least a day. A file doesn't say who wrote it, so
+    ///     the shortest age of all transports on a folder counts.
     public convenience init(
         at folder: String, gzip: Bool = true, partition: EventPartition = .day,
         utcOffset: @escaping @Sendable (Timestamp) -> Duration = { _ in .zero }, maximumAge: Duration? = nil

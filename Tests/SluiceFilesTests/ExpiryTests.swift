@@ -37,6 +37,25 @@ struct ExpiryTests {
         #expect(Set(dates) == ["2025-12-28", "2025-12-31", "2026-01-01", "2026-01-02"])
     }
 
+    @Test(
+        "the shortest age of all transports on a folder counts, for the files of all of them",
+        arguments: [(nil, 2), (2, nil), (10, 2), (2, 10)] as [(Int64?, Int64?)], [EventPartition.day, .hour])
+    func shortestAgeCounts(days: (Int64?, Int64?), partition: EventPartition) async throws {
+        func age(_ days: Int64?) -> Duration? { days.map { .seconds($0 * 86_400) } }
+        let transports = [
+            try lake.transport(maximumAge: age(days.0)),
+            try lake.transport(gzip: true, partition, maximumAge: age(days.1)),
+        ]
+        for launch in 0..<2 {
+            for (index, transport) in transports.enumerated() {
+                let number = launch * 2 + index
+                #expect(try await send(transport, number, daysBefore: Int64(launch) * -4).isAccepted)
+            }
+            #expect(dates == Array(repeating: launch == 0 ? "2026-01-01" : "2026-01-05", count: 2))
+            lake.time.advance(by: .seconds(4 * 86_400))
+        }
+    }
+
     @Test("without an age, nothing is removed")
     func nothingExpiresByDefault() async throws {
         let transport = try lake.transport()

@@ -15,7 +15,7 @@ struct LakeTest {
     let notes = Locked<[String]>([])
 
     init() throws {
-        directory = try TemporaryDirectory()
+        directory = TemporaryDirectory()
     }
 
     var path: String { directory.path + "/lake" }

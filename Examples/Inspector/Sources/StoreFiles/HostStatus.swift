@@ -31,7 +31,8 @@ package struct HostStatus: Decodable, Hashable, Sendable {
 /// The state of a route, from the directories of all its processes.
 package struct RouteSummary: Sendable, Hashable {
     package let name: String
-    /// The processes that run. At least one if a directory is in use.
+    /// At least as many processes run: one if a directory is in use, and one for each status. A host has none before its first
+    /// attempt.
     package private(set) var running = 0
     /// The newest status of a running process. If no process runs, the one that the last process left.
     package private(set) var status: HostStatus?
@@ -57,7 +58,7 @@ package struct RouteSummary: Sendable, Hashable {
 }
 
 extension [RouteSummary] {
-    /// The number of running processes. A process has a directory for each of its routes, so the largest number of a route
-    /// counts.
+    /// At least as many processes run. The files don't tell which routes belong to one process, so the largest number of a
+    /// route counts.
     package var running: Int { map(\.running).max() ?? 0 }
 }

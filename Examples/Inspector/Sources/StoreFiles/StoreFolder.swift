@@ -149,7 +149,9 @@ package struct StoreFolder: Sendable {
             kind = try FileStatus(of: path, followsLink: true).kind
         } catch {
             guard error.isMissing else { throw error }
-            throw NotAStore("there is no folder \(path): pass the one that the host passes to JSONLStore(at:)")
+            let parent = URL(fileURLWithPath: self.path).deletingLastPathComponent().relativePath
+            let some = stores(in: parent)
+            throw NotAStore("there is no folder \(path): pass the one that the host passes to JSONLStore(at:)\(some)")
         }
         guard kind == .directory else {
             throw NotAStore("\(path) is a file: pass the folder that the host passes to JSONLStore(at:)")
@@ -159,7 +161,8 @@ package struct StoreFolder: Sendable {
             throw NotAStore("\(path) is the directory of one process: pass the folder that contains it")
         }
         guard entries.isEmpty || entries.contains(where: { isDay($0) || routeName(ofDirectory: $0) != nil }) else {
-            throw NotAStore("\(path) is not the folder of a JSONLStore: pass the one that the host passes to it")
+            let some = stores(in: self.path)
+            throw NotAStore("\(path) is not the folder of a JSONLStore: pass the one that the host passes to it\(some)")
         }
         if let lake = try LakeFolder(path), try lake.files().contains(where: { $0.isCompressed || $0.hasHour }) {
             throw NotAStore("\(path) has compressed or hourly files of events: use sluice query or sluice erase")
@@ -168,13 +171,18 @@ package struct StoreFolder: Sendable {
 
     /// Returns the same folder with the directories of one route only.
     ///
-    /// - Throws: A ``NotAStore`` that names the folder's routes if there are others, but not this one.
+    /// - Throws: A ``NotAStore`` that counts the events and dead letters of the folder's routes if there are others, but not
+    ///   this one.
     package func only(_ route: String) throws -> StoreFolder {
         try requireStore()
         let routes = try routes()
         guard routes.isEmpty || routes.contains(route) else {
-            let others = routes.count == 1 ? "the route \(routes[0])" : "the routes \(routes.joined(separator: ", "))"
-            throw NotAStore("there is no route \(route) in \(path), which has \(others): pass one with --route")
+            // The ages don't matter here.
+            let statistics = try StoreStatistics(of: self, at: Timestamp(milliseconds: 0))
+            let counts = routes.map { ($0, statistics.counts(of: $0)) }
+            let others = counts.map { "\($0) (\($1.waiting + $1.deadLetters))" }.joined(separator: ", ")
+            throw NotAStore(
+                "there is no route \(route) in \(path), which has events of \(others): pass one with --route")
         }
         var folder = self
         folder.route = route
@@ -200,6 +208,17 @@ package struct StoreFolder: Sendable {
             return self.route.map { $0 == route } ?? (route != nil || isDay(name))
         }.map { ProcessDirectory($0, in: path) }
     }
+}
+
+/// The first folders of stores and of collected events in a folder, for advice. Empty if there are none.
+private func stores(in folder: String) -> String {
+    func entries(_ path: String) -> [String] {
+        do throws(FileProblem) { return try names(in: path) } catch { return [] }
+    }
+    let stores = entries(folder).filter { name in
+        entries("\(folder)/\(name)").contains { isDay($0) || routeName(ofDirectory: $0) != nil }
+    }
+    return stores.isEmpty ? "" : ", such as " + stores.prefix(3).map { "\(folder)/\($0)" }.joined(separator: " or ")
 }
 
 /// The reason why a path can't be inspected, with advice.

@@ -39,6 +39,7 @@ struct OutputTests {
         try writeStatus()
         var text = ""
         StatisticsReport(statistics: try statistics(), capacity: 1 << 20) { text += $0 }.write()
+        #expect(text.hasPrefix("waiting, sum of 2 routes  1,200 "))
         #expect(text.contains("main    ended    1,200             0\n"))
         #expect(text.contains("vendor  ended        0             1\n"))
         #expect(text.contains("main: the last attempt failed, known since 2026-01-01T00:00:00.000Z: bu\"sy\n"))
@@ -52,6 +53,7 @@ struct OutputTests {
         let json = StatisticsJSON(statistics: try statistics(), capacity: 10).text
         let object = try #require(try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any])
         #expect(object["waiting"] as? Int == 3 && object["dead_letters"] as? Int == 1)
+        #expect(object["running_at_least"] as? Int == 0)
         let routes = try #require(object["routes"] as? [[String: Any]])
         #expect(routes.map { $0["route"] as? String } == ["main", "a\"b"])
         #expect(
@@ -60,6 +62,7 @@ struct OutputTests {
         #expect(metrics.contains("# TYPE sluice_waiting_events gauge\nsluice_waiting_events{route=\"main\"} 3\n"))
         #expect(metrics.contains("sluice_dead_letters{route=\"a\\\"b\"} 1\n"))
         #expect(metrics.contains("sluice_route_last_status{route=\"main\"} 503\n"))
+        #expect(metrics.contains("# HELP sluice_running_processes At least so many processes "))
         #expect(metrics.split(separator: "\n").allSatisfy { $0.hasPrefix("#") || $0.split(separator: " ").count == 2 })
     }
 

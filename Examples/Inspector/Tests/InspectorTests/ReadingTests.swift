@@ -176,27 +176,30 @@ struct ReadingTests {
         #expect(result.end == text.utf8.count - 4)
     }
 
-    @Test("A reused file has whole lines only, also while a host overwrites it")
-    func readsOverwrittenFile() throws {
+    @Test(
+        "A reused file has whole lines only, also while a host overwrites it",
+        arguments: [1, 217, 218, 219, 300, 436, 437, 653])
+    func readsOverwrittenFile(present: Int) throws {
         let folder = try TestFolder()
         let path = "\(folder.path)/normal-0000000000000001-1-r.jsonl"
         let line = [UInt8](repeating: UInt8(ascii: "x"), count: 299) + [0x0A]
         let lines = 800
         try Data(repeating: 0x0A, count: lines * line.count).write(to: URL(fileURLWithPath: path))
         let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
-        let writer = Thread {
-            for number in 0..<lines { pwrite(file.fileDescriptor, line, line.count, off_t(number * line.count)) }
+        func write(_ numbers: Range<Int>) {
+            for number in numbers { pwrite(file.fileDescriptor, line, line.count, off_t(number * line.count)) }
         }
-        writer.start()
+        write(0..<present)
         var reader = LineReader()
-        var (whole, parts) = (0, 0)
-        while whole < lines {
-            whole = 0
-            _ = try reader.readAll(of: path) { _, read in
-                if read.bytes.count == line.count - 1 { whole += 1 } else if !read.bytes.isEmpty { parts += 1 }
+        for least in [present, lines] {
+            var lengths: [Int] = []
+            _ = try reader.readAll(of: path) { number, read in
+                // The host goes on after a block was read, and the next block begins within a line.
+                if number == present { write(present..<lines) }
+                if !read.bytes.isEmpty { lengths.append(read.bytes.count) }
             }
+            #expect(lengths.count >= least && lengths.allSatisfy { $0 == line.count - 1 })
         }
-        #expect(parts == 0)
     }
 
     @Test("A path that is no store gets advice")
@@ -213,6 +216,25 @@ struct ReadingTests {
         #expect(throws: NotAStore.self) { try StoreFolder("/usr") }
         let empty = try TestFolder()
         #expect(try StoreFolder(empty.path).processes().isEmpty)
+    }
+
+    @Test("A path that is no store gets the names of the stores that are there")
+    func namesStores() throws {
+        let folder = try TestFolder()
+        for path in ["lake/date=2026-01-01", "queue/\(Event.sample(1).id).vendor", "notes/2026", "empty"] {
+            try FileManager.default.createDirectory(
+                atPath: "\(folder.path)/\(path)", withIntermediateDirectories: true)
+        }
+        try Data().write(to: URL(fileURLWithPath: "\(folder.path)/file"))
+        let others = ", such as \(folder.path)/lake or \(folder.path)/queue"
+        let missing = "\(folder.path)/quue"
+        let advice = "pass the one that the host passes to"
+        #expect(throws: NotAStore("there is no folder \(missing): \(advice) JSONLStore(at:)\(others)")) {
+            try StoreFolder(missing)
+        }
+        #expect(throws: NotAStore("\(folder.path) is not the folder of a JSONLStore: \(advice) it\(others)")) {
+            try StoreFolder(folder.path)
+        }
     }
 
     @Test("A folder without permission gets advice", .enabled(if: getuid() != 0, "root may read everything"))

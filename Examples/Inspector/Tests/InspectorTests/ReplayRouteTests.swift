@@ -48,10 +48,13 @@ struct ReplayRouteTests {
         }
     }
 
-    @Test("A mistyped route gets the routes that there are, and nothing is sent", arguments: [[], ["--dead-letters"]])
+    @Test(
+        "A mistyped route gets the routes that there are with their counts, and nothing is sent",
+        arguments: [[], ["--dead-letters"]])
     func refusesUnknownRoute(options: [String]) async throws {
         let folder = try TestFolder()
-        for (index, name) in ["vendor", "a/b"].enumerated() { try leaveEvents(of: name, from: index * 10, in: folder) }
+        try leaveEvents(of: "vendor", from: 0, in: folder)
+        try folder.writeDeadLetters([.sample(10), .sample(11)], route: "a/b")
         try await withCollector(status: { _ in 200 }) { url, collector in
             for route in ["main", "vendr"] {
                 let arguments = ["replay", folder.path, "--to", url, "--format", "ndjson", "--route", route] + options
@@ -59,12 +62,12 @@ struct ReplayRouteTests {
                 let error = await #expect(throws: NotAStore.self) { try await command.run() }
                 #expect(
                     error?.description
-                        == "there is no route \(route) in \(folder.path), which has the routes a/b, vendor: pass one with --route"
+                        == "there is no route \(route) in \(folder.path), which has events of a/b (2), vendor (3): pass one with --route"
                 )
             }
             #expect(await collector.lines.isEmpty)
         }
-        #expect(try folder.counts() == [4, 2])
+        #expect(try folder.counts() == [2, 3])
     }
 
     @Test("A replay that ends before all arrived says how to go on, and mentions no retry")

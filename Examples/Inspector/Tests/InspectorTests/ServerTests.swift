@@ -225,7 +225,7 @@ struct ServerTests {
                 let own = ["Origin: http://127.0.0.1:\(client.port)"]
                 let replay = "/replay?token=\(token)"
                 let unknown = await client.send("POST", replay, headers: own, body: #"{"route":"vendr"}"#)
-                #expect(unknown.contains("which has the routes main, vendor"))
+                #expect(unknown.contains("which has events of main (1), vendor (334)"))
                 let body = #"{"route":"vendor","group":{"reason":"HTTP 400"}}"#
                 let response = await client.send("POST", replay, headers: own, body: body)
                 #expect(response.contains("333 delivered, 0 rejected, 0 remain"))

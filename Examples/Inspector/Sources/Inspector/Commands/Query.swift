@@ -8,7 +8,8 @@ struct Query: AsyncParsableCommand {
         abstract: "Answers a question about the events of a lake or of a store, by the program duckdb.",
         discussion: """
             The table events has the columns id, event, time (ms since 1970), priority, distinct_id, anonymous_id, login_id, \
-            properties (JSON) and date. A store's events are exported to a temporary file first, also while processes use it. \
+            properties (JSON) and date, and hour if a lake has hours. A store's events are exported to a temporary file first, \
+            also while processes use it. \
             Exits with 1 if the query fails, or if a file or a line of the store can't be read.
 
             EXAMPLES

@@ -31,6 +31,9 @@ struct Serve: AsyncParsableCommand {
     func validate() throws {
         guard (0...65_535).contains(port) else { throw ValidationError("--port must be 0 to 65535") }
         guard (to == nil) == (format == nil) else { throw ValidationError("--to and --format belong together") }
+        guard to != nil || secrets.isEmpty else {
+            throw ValidationError("--header, --header-file and --key-file are for --to and --format: pass these, too")
+        }
         _ = try destination()
     }
 

@@ -17,7 +17,7 @@ struct StatisticsJSON {
             $0["encrypted"] = PropertyValue.int(statistics.encrypted)
             $0["oldest"] = statistics.oldest.map { .int($0.milliseconds) }
             $0["capacity"] = PropertyValue.int(capacity)
-            $0["running"] = PropertyValue.int(statistics.routes.running)
+            $0["running_at_least"] = PropertyValue.int(statistics.routes.running)
             $0.array("routes", statistics.routes) { writer, route in writer.object { write(route, to: &$0) } }
             $0.array("events", statistics.names) { writer, name in
                 writer.object {
@@ -81,7 +81,10 @@ struct StatisticsMetrics {
                 )
             })
         text += metric("sluice_damaged_lines", "The lines that can't be read.", [("", "", statistics.damaged)])
-        text += metric("sluice_running_processes", "The processes that use the folder.", [("", "", routes.running)])
+        text += metric(
+            "sluice_running_processes",
+            "At least so many processes use the folder: programs with different routes count as one.",
+            [("", "", routes.running)])
         if let oldest = statistics.oldest {
             text += metric(
                 "sluice_oldest_event_timestamp_seconds", "The time of the oldest waiting event.",

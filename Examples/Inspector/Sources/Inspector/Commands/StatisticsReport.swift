@@ -14,8 +14,11 @@ struct StatisticsReport {
 
     func write() {
         guard !statistics.isEmpty else { return output("nothing waits in \(Terminal.printable(folder))\n") }
+        let routes = statistics.routes.count
+        // An event waits in each of its routes.
+        let total = routes > 1 ? "\(noun), sum of \(routes) routes" : noun
         table([
-            [noun, grouped(statistics.waiting), size(statistics.waitingBytes)],
+            [total, grouped(statistics.waiting), size(statistics.waitingBytes)],
             ["dead letters", grouped(statistics.deadLetters), size(statistics.deadLetterBytes)],
             ["damaged lines", grouped(statistics.damaged)],
         ])
@@ -38,7 +41,7 @@ struct StatisticsReport {
                 zip(StoreStatistics.ageLimits, statistics.ages).map { [$0.name, grouped($1)] })
         }
         section(
-            [noun == "waiting" ? "process" : "day", "state", noun, "dead letters", "bytes", "of \(size(capacity))"],
+            [noun == "waiting" ? "directory" : "day", "state", noun, "dead letters", "bytes", "of \(size(capacity))"],
             statistics.processes.map { process in
                 [
                     process.name, process.route == nil ? "collected" : process.isRunning ? "running" : "ended",

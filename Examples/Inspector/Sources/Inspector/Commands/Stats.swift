@@ -5,7 +5,7 @@ import StoreFiles
 /// `sluice stats`
 struct Stats: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Counts waiting events and dead letters by route, event, priority, age and process.",
+        abstract: "Counts waiting events and dead letters by route, event, priority, age and directory.",
         discussion: """
             Also prints what each route's host does, its last failure and its next attempt.
 

@@ -11,7 +11,7 @@ enum MonitorFrame {
         var deadLetters: [String: Int] = [:]
         /// The collected events in the folder.
         var arrived = 0
-        /// The short names of the segments that are sent now.
+        /// The short names of the segments that are sent next, or now.
         var next: [String] = []
         var inFlight = 0
         var routes: [RouteSummary] = []

@@ -59,7 +59,9 @@ struct Destination: Sendable {
         for header in headers {
             let parts = header.split(separator: ":", maxSplits: 1)
             guard parts.count == 2 else { throw ValidationError("a header must look like \"Name: value\"") }
-            fields[String(parts[0])] = String(parts[1].drop { $0 == " " })
+            let name = String(parts[0])
+            guard fields[name] == nil else { throw ValidationError("the header \(name) is given twice") }
+            fields[name] = String(parts[1].drop { $0 == " " })
         }
         self.url = url
         self.headers = fields

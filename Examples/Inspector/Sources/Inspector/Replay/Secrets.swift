@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import SluiceFilters
 
 /// The headers and the key of a backend.
 ///
@@ -23,19 +24,28 @@ struct Secrets: ParsableArguments {
         completion: .file())
     var keyFile: String?
 
-    /// The names of headers that hold secrets contain one of these.
-    private static let secretNames = ["authorization", "cookie", "key", "token", "secret", "password"]
-
     func validate() throws {
         for header in header {
-            let name = header.prefix { $0 != ":" }
-            guard !Secrets.secretNames.contains(where: name.lowercased().contains) else {
+            let name = String(header.prefix { $0 != ":" })
+            guard !Secrets.isSecret(name) else {
                 throw ValidationError(
                     "\(name) as an argument is visible to other users: put the header into a file for --header-file, or "
                         + "into SLUICE_HEADERS")
             }
         }
     }
+
+    /// Whether a header holds a secret. The library's rule is for properties: in a request, each key and cookie is secret, too.
+    private static func isSecret(_ name: String) -> Bool {
+        var header = Event(
+            id: EventID(high: 0, low: 0), name: "", time: Timestamp(milliseconds: 0), properties: [name: ""])
+        _ = Redaction().process(&header)
+        let words = name.lowercased().split { !$0.isLetter }
+        return header.properties[name] == "[redacted]" || words.contains("key") || words.contains("cookie")
+    }
+
+    /// Whether no argument gives a header or a key. The environment can have some for other commands.
+    var isEmpty: Bool { header.isEmpty && headerFile == nil && keyFile == nil }
 
     /// All headers as `Name: value`.
     func headers(_ environment: [String: String] = ProcessInfo.processInfo.environment) throws -> [String] {

@@ -17,7 +17,8 @@ const folderState = () => counts && [counts.waiting, counts.arrived, counts.dead
 function scanParameters() {
     const names = { text: "search", name: "byName", user: "byUser", session: "bySession", route: "byRoute" };
     const parameters = new URLSearchParams(Object.entries(names).map(([name, id]) => [name, $(id).value]));
-    if ($("byTime").value) parameters.set("from", Math.floor(earliest()));
+    if (earliest() > -Infinity) parameters.set("from", Math.floor(earliest()));
+    if (latest() < Infinity) parameters.set("to", latest());
     return parameters.toString().replaceAll("+", "%20");
 }
 

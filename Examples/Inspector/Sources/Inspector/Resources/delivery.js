@@ -11,7 +11,10 @@ function sentence(route) {
     const response = route.lastStatus ? `The last response had the status ${route.lastStatus}.` : "";
     const last = failure || response;
     switch (route.state) {
-        case "ready": return ["good", route.waiting ? "sending" : "up to date", last];
+        // Neither the files nor the host tell whether a request is on its way.
+        case "ready": return route.waiting
+            ? ["good", "ready", `Its host sends when enough events wait, or at the end of its interval. ${last}`]
+            : ["good", "up to date", last];
         case "pausing": return ["bad", "retrying", `${failure}${attempt}`];
         case "paused": return ["", "paused", "The host has paused delivery: events wait until it calls resumeDelivery()."];
         case "noNetwork": return ["", "no network", "Events wait for a network that the policy allows."];
@@ -50,8 +53,9 @@ setInterval(showRoutes, 1000);
 // A folder of collected events has other counters.
 function showCounters() {
     const isCollected = welcome.receives || (counts.arrived && !counts.routes.length);
-    $("firstLabel").textContent = isCollected ? "Arrived" : "Waiting";
-    $("secondLabel").textContent = isCollected ? "Users" : "In flight";
+    const routes = counts.routes.length;
+    $("firstLabel").textContent = isCollected ? "Arrived" : routes > 1 ? `Waiting, sum of ${routes} routes` : "Waiting";
+    $("secondLabel").textContent = isCollected ? "Users" : "Sent next";
     $("deliveredLabel").textContent = isCollected ? "Sessions" : `Delivered since ${minute(new Date(welcome.since))}`;
     $("fourthLabel").textContent = isCollected ? "Refused requests" : "Dead letters";
     $("deadCard").hidden = isCollected;

@@ -20,12 +20,15 @@ function index(row) {
 }
 
 const FILTERS = { byName: row => [row.event], byUser: row => row.users, bySession: row => row.sessions };
-const SELECTS = ["byRoute", "byTime"];
-const earliest = () => $("byTime").value ? Date.now() - 1000 * $("byTime").value : -Infinity;
+const SELECTS = ["byRoute", "byTime", "byFrom", "byTo"];
+const local = (id, missing) => $(id).value ? new Date($(id).value).getTime() : missing;
+const earliest = () => Math.max($("byTime").value ? Date.now() - 1000 * $("byTime").value : -Infinity, local("byFrom", -Infinity));
+// The second of the end belongs to the range.
+const latest = () => local("byTo", Infinity) + 999;
 
 function matches(row) {
     if (row.text === undefined) index(row);
-    if (!row.text.includes($("search").value.toLowerCase()) || row.time < earliest()) return false;
+    if (!row.text.includes($("search").value.toLowerCase()) || row.time < earliest() || row.time > latest()) return false;
     const route = $("byRoute").value;
     if (route && !row.places.some(place => place.route === route)) return false;
     return Object.entries(FILTERS).every(([id, values]) => {

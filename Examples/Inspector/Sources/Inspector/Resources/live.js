@@ -35,7 +35,7 @@ on("counts", update => {
     if (isFirst) showRoutes();
     showCounters();
     showEmpty();
-    const processes = update.running ? `, ${update.running} running process${update.running === 1 ? "" : "es"}` : "";
+    const processes = update.running ? `, at least ${update.running} running process${update.running === 1 ? "" : "es"}` : "";
     $("state").textContent = welcome.receives ? "live" : `live${processes || ", no process runs"}`;
     $("problem").textContent = update.problem ?? (update.damaged ? `damaged lines: ${grouped(update.damaged)}, see sluice verify` : "");
 });

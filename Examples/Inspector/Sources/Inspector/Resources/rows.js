@@ -3,7 +3,7 @@ let gone = new Set(), next = new Set(), deadKeys = new Set(), formerKeys = new S
 const STATES = {
     arrived: ["arrived", "It is in a file of collected events."],
     waiting: ["waiting", "Its file is in the folder."],
-    flight: ["in flight", "The host sends its file, or sends it next."],
+    flight: ["sent next", "Its file is the next one that the host sends, or is being sent: the folder doesn't tell which."],
     delivered: ["delivered", "The host has removed its file: delivered, or rarely evicted or expired."],
     dead: ["dead", "The receiver has rejected it: see the dead letters."],
     removed: ["removed", "It was a dead letter, which was replayed, discarded or evicted."],
@@ -112,7 +112,10 @@ function rowElement(row) {
         showState(row);
     }
     if (row.critical) summary.append(element("span", "critical", "critical"));
-    summary.append(element("bdi", "name", row.event), element("bdi", "preview", preview(row)));
+    summary.append(element("bdi", "name", row.event));
+    // The end of a UUID differs from event to event, its beginning is the time.
+    if (row.id) summary.appendChild(element("span", "id", `…${row.id.slice(-8)}`)).title = row.id;
+    summary.append(element("bdi", "preview", preview(row)));
     details.addEventListener("toggle", () => {
         details.querySelector(".tree")?.remove();
         if (details.open) details.append(openElement(row));
