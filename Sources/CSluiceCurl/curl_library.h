@@ -33,7 +33,6 @@ typedef struct {
 
 #define CURL_OK 0
 #define CURL_UNSUPPORTED_PROTOCOL 1
-#define CURL_WRITE_ERROR 23
 #define CURL_OUT_OF_MEMORY 27
 
 #define CURL_OPTION_LONG(number) (number)

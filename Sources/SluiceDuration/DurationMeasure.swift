@@ -11,9 +11,7 @@ struct DurationMeasure: Sendable {
     }
 
     static func validate(_ time: Duration, _ name: String) throws(SluiceError) {
-        guard time > .zero else {
-            throw SluiceError(.invalidArgument, "a \(name) of \(time) leaves no durations: choose a longer one")
-        }
+        try SluiceError.require(time > .zero, "a \(name) of \(time) leaves no durations: choose a longer one")
     }
 
     /// Adds the duration to an event, unless the event has its own.

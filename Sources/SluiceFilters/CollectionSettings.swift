@@ -60,8 +60,9 @@ public final class CollectionSettings: Processor {
     /// try CollectionSettings(persistedIn: .file(stateDirectory)).setEnabled(true)
     /// ```
     ///
-    /// While collection is off, events are dropped as ``Sluice/DropReason/collectionDisabled``. Events that are waiting are
-    /// still sent. To delete them, as App Center does, call ``Sluice/Pipeline/deleteWaitingEvents()`` too.
+    /// While collection is off, events are dropped as ``Sluice/DropReason/collectionDisabled``, also those that a stage below has
+    /// held before and lets continue now. Events that are waiting in a store are still sent. To delete them, as App Center does,
+    /// call ``Sluice/Pipeline/deleteWaitingEvents()`` too.
     ///
     /// - Parameter isEnabled: Whether events pass.
     /// - Throws: The error of the place where the settings are kept. The setting then lasts until the process ends.

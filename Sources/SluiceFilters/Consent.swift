@@ -267,18 +267,9 @@ public final class Consent: Processor {
         // In memory first: nothing passes while the disk is busy or if it fails.
         answer.note { $0 = Answer(.denied) }
         // Before the answer is stored: otherwise a crash in between would leave the states.
-        let failure = removeStates()
+        let failure = SluiceError.of(try states.remove(forgetting: false))
         try answer.save { $0.owesRemoval = $0.kind == .denied && (failure != nil || !states.isInPipeline) }
         if let failure { throw failure }
-    }
-
-    private func removeStates() -> SluiceError? {
-        do throws(SluiceError) {
-            _ = try states.remove(forgetting: false)
-            return nil
-        } catch {
-            return error
-        }
     }
 
     /// Stores the event that joins the user's ids, which an earlier answer has kept from the receiver.
@@ -309,9 +300,8 @@ public final class Consent: Processor {
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if `holdingUpTo` is not positive, and the error of the place
     ///   where the answer is kept.
     public func prepare() throws {
-        guard maximumBytes > 0 else {
-            throw SluiceError(.invalidArgument, "a Consent that holds up to \(maximumBytes) bytes drops all: hold more")
-        }
+        try SluiceError.require(
+            maximumBytes > 0, "a Consent that holds up to \(maximumBytes) bytes drops all: hold more")
         try answer.load(behind: nil)
         context.whenOpen { [weak self] in
             if self?.answer.value.isReleasing == true { self?.letContinue() } else { self?.join() }
@@ -359,7 +349,9 @@ public final class Consent: Processor {
     /// Returns when the answer is stored.
     public func finish() async {
         // The pipeline has been built, so the states are removed.
-        if answer.value.owesRemoval, removeStates() == nil { answer.update { $0.owesRemoval = false } }
+        if answer.value.owesRemoval, SluiceError.of(try states.remove(forgetting: false)) == nil {
+            answer.update { $0.owesRemoval = false }
+        }
         await answer.finish()
     }
 

@@ -42,10 +42,8 @@ public final class Deduplication: Processor {
     ///
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the window is not positive.
     public func prepare() throws {
-        guard window > .zero else {
-            throw SluiceError(
-                .invalidArgument, "a window of \(window) finds no duplicates: choose a longer one")
-        }
+        try SluiceError.require(
+            window > .zero, "a window of \(window) finds no duplicates: choose a longer one")
     }
 
     /// Drops the event if it repeats an earlier one.
@@ -53,14 +51,11 @@ public final class Deduplication: Processor {
         let hash = Deduplication.hash(of: event)
         let now = context.time.continuousTime()
         let isDuplicate = state.withLock { state in
-            if let seen = state.lastSeen[hash] {
-                if now - seen < window { return true }
-                state.lastSeen[hash] = now
-                return false
-            }
-            if state.order.count < Deduplication.capacity {
+            let seen = state.lastSeen[hash]
+            if let seen, now - seen < window { return true }
+            if seen == nil, state.order.count < Deduplication.capacity {
                 state.order.append(hash)
-            } else {
+            } else if seen == nil {
                 state.lastSeen[state.order[state.next]] = nil
                 state.order[state.next] = hash
                 state.next = (state.next + 1) % Deduplication.capacity

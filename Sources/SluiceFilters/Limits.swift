@@ -114,9 +114,10 @@ public struct Limits: Processor {
             ("eventName", eventName, 1), ("distinctEventNames", distinctEventNames, 1),
             ("propertyName", propertyName, 1), ("properties", properties, 0), ("string", string, 0),
         ]
-        for case (let name, let rule?, let least) in rules where rule.limit < least {
-            throw SluiceError(
-                .invalidArgument, "Limits with \(name) of less than \(least): choose \(least) at least, or nil for any")
+        for case (let name, let rule?, let least) in rules {
+            try SluiceError.require(
+                rule.limit >= least,
+                "Limits with \(name) of less than \(least): choose \(least) at least, or nil for any")
         }
         if distinctEventNames != nil { try knownNames.load() }
     }

@@ -74,10 +74,9 @@ public struct Pseudonyms: Processor {
     ///
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the key has fewer than 16 bytes.
     public func prepare() throws {
-        guard key.count >= Pseudonyms.shortestKey else {
-            throw SluiceError(
-                .invalidArgument, "a key of \(key.count) bytes can be guessed: use at least 16 random bytes, better 32")
-        }
+        try SluiceError.require(
+            key.count >= Pseudonyms.shortestKey,
+            "a key of \(key.count) bytes can be guessed: use at least 16 random bytes, better 32")
     }
 
     /// Replaces the ids and the properties of the event.

@@ -58,13 +58,10 @@ public final class RateLimit: Processor {
     ///
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for fewer than 1 event, or a window that is too short.
     public func prepare() throws {
-        guard limit >= 1 else {
-            throw SluiceError(
-                .invalidArgument, "a limit of \(limit) lets no event pass: choose at least 1, or use EventNames")
-        }
-        guard window >= .milliseconds(1) else {
-            throw SluiceError(.invalidArgument, "a window of \(window): choose at least a millisecond")
-        }
+        try SluiceError.require(
+            limit >= 1, "a limit of \(limit) lets no event pass: choose at least 1, or use EventNames")
+        try SluiceError.require(
+            window >= .milliseconds(1), "a window of \(window): choose at least a millisecond")
     }
 
     /// Drops the event if its key has used up its bucket.

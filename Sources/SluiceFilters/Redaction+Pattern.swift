@@ -30,16 +30,14 @@ extension Redaction {
         func replacing(in text: String) -> String? {
             var text = text
             return text.withUTF8 { utf8 in
-                guard var match = search(utf8, 0) else { return nil }
                 var result: [UInt8] = []
                 var copied = 0
-                while true {
+                while let match = search(utf8, copied) {
                     result += utf8[copied..<match.lowerBound]
                     result += mark.utf8
                     copied = match.upperBound
-                    guard let next = search(utf8, copied) else { break }
-                    match = next
                 }
+                if copied == 0 { return nil }
                 result += utf8[copied...]
                 return String(decoding: result, as: UTF8.self)
             }

@@ -12,7 +12,8 @@ public import Sluice
 /// The value of a secret property becomes `"[redacted]"`. A property with one of your keys is secret, regardless of
 /// case. Keys are compared by characters: `é` is the same as an `e` with a combining accent. Without keys of yours, a
 /// property is secret if its name contains a word such as `password`, `token`, `secret` or `apiKey`, with any case and
-/// separators. Pass `keys: []` to use patterns only.
+/// separators. Its value is then kept if it is a boolean, or a number that no one types: `max_tokens: 4096`, but not
+/// `pin: 1234`. Pass `keys: []` to use patterns only.
 ///
 /// Text that matches a pattern becomes the pattern's mark, such as `[email]`, and the text around it stays. Keys and
 /// patterns apply at every depth of arrays and objects. Patterns are searched in strings and in the names of events and
@@ -26,6 +27,7 @@ public struct Redaction: Processor {
     private let keys: CaseInsensitiveNames?
     private let patterns: [Pattern]
     private static let secretNames = SecretNames(SecretNames.words)
+    private static let codeNames = SecretNames(SecretNames.codes)
 
     /// Creates a filter.
     ///
@@ -54,12 +56,19 @@ public struct Redaction: Processor {
     /// Returns nil if nothing changed.
     private func redacted(_ property: Property) -> Property? {
         let name = redacted(property.name)
-        let value = isSecret(property.name) ? .string("[redacted]") : redacted(property.value)
+        let value = isSecret(property) ? .string("[redacted]") : redacted(property.value)
         guard name != nil || value != nil else { return nil }
         return Property(name ?? property.name, value ?? property.value)
     }
 
-    private func isSecret(_ name: String) -> Bool { keys?.contains(name) ?? Redaction.secretNames.contains(name) }
+    private func isSecret(_ property: Property) -> Bool {
+        if let keys { return keys.contains(property.name) }
+        switch property.value {
+        case .bool: return false
+        case .int, .double: return Redaction.codeNames.contains(property.name)
+        default: return Redaction.secretNames.contains(property.name)
+        }
+    }
 
     // The depth of a value bounds the recursion.
     private func redacted(_ value: PropertyValue) -> PropertyValue? {

@@ -48,20 +48,21 @@ public struct Sampling: Processor {
     ///
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the rate is not from 0 to 1.
     public func prepare() throws {
-        guard (0...1).contains(rate) else {
-            throw SluiceError(.invalidArgument, "a rate of \(rate): choose one from 0 (no events) to 1 (all)")
-        }
+        try SluiceError.require(
+            (0...1).contains(rate), "a rate of \(rate): choose one from 0 (no events) to 1 (all)")
     }
 
     /// Drops the event if it is not in the sample.
     public func process(_ event: inout Event) -> Disposition {
-        var hash = StableHash()
+        // The same in every process, on every platform and in every version.
+        var hash = FNV1a()
         if !isByEvent, let id = event.anonymousID ?? event.distinctID {
-            hash.add(id)
+            hash.add(id.utf8)
         } else {
-            hash.add(event.id.high)
-            hash.add(event.id.low)
+            withUnsafeBytes(of: (event.id.high.bigEndian, event.id.low.bigEndian)) { hash.add($0) }
         }
-        return hash.fraction < rate ? .keep : .drop(.sampledOut)
+        // Mixed, because the high bits of FNV alone are far from uniform for short inputs. From 0 up to, but not including, 1.
+        let fraction = Double(hash.value.mixed >> 11) / Double(1 << 53 as UInt64)
+        return fraction < rate ? .keep : .drop(.sampledOut)
     }
 }

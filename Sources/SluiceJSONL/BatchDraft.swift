@@ -47,18 +47,14 @@ struct BatchDraft {
     let size: BatchSize
     private(set) var parts: [BatchPart] = []
     /// Segments are joined up to this size.
-    private var limit: BatchSize
+    private let limit: BatchSize
     private var count = 0
     private var bytes = 0
 
-    init(_ size: BatchSize) {
+    /// Joined segments have at most `bytes`, which leaves the store something to evict.
+    init(_ size: BatchSize, joinedUpTo bytes: Int) {
         self.size = size
-        limit = size
-    }
-
-    /// Makes sure that joined segments leave the store something to evict.
-    mutating func limit(bytes: Int) {
-        limit.bytes = min(limit.bytes, bytes)
+        limit = BatchSize(events: size.events, bytes: min(size.bytes, bytes))
     }
 
     var isFull: Bool { !hasRoom(for: 1, 1) }

@@ -25,7 +25,6 @@ struct Batches {
         _ draft: inout BatchDraft, _ appenders: inout Appenders, _ stored: inout StoredFiles
     ) throws(SluiceError) -> Step {
         appenders.setTarget(draft.size)
-        draft.limit(bytes: stored.configuration.batchBytes)
         appenders.closeOldDeadLetters(&stored)
         _ = stored.oldestWaiting(.rejected)
         stored.expireUnreadable()
@@ -33,11 +32,8 @@ struct Batches {
         repeat {
             for lane in Lane.allCases.reversed() where lane >= Lane(.normal) {
                 if let segment = stored.oldestWaiting(lane) { return read(segment, &stored) }
-                do throws(FileError) {
-                    try appenders.close(lane, at: stored.directories.continuousTime, &stored)
-                } catch {
-                    failure = error
-                }
+                let error = FileError.of(try appenders.close(lane, at: stored.directories.continuousTime, &stored))
+                failure = error ?? failure
                 if let segment = stored.oldestWaiting(lane) { return read(segment, &stored) }
             }
         } while findMore(&appenders, &stored)
@@ -53,16 +49,21 @@ struct Batches {
         _ appenders: inout Appenders, _ stored: inout StoredFiles
     ) throws(SluiceError) -> Step {
         switch result {
-        case .success(let contents):
-            guard let part = part(of: segment, contents, in: &stored) else { break }
-            guard draft.add(part) else {
+        case .success(var contents):
+            segment.readFailures = 0
+            stored.note(&contents, of: segment)
+            if contents.lines.isEmpty {
+                // No event in it can be handed out.
+                stored.retire(segment)
+                stored.remove(segment)
+                break
+            }
+            guard draft.add(BatchPart(segment, contents)) else {
                 stored.index.takeBack(segment)
                 return .done(handOut(draft))
             }
         case .failure(let failure):
-            do throws(SluiceError) {
-                try couldNotRead(segment, failure, in: &stored)
-            } catch {
+            if let error = SluiceError.of(try couldNotRead(segment, failure, in: &stored)) {
                 // The next call tries it again.
                 if draft.parts.isEmpty { throw error }
                 return .done(handOut(draft))
@@ -83,12 +84,9 @@ struct Batches {
         }
         let open = appenders.usage(lane)
         guard open.count > 0, draft.hasRoom(for: open.count, open.eventBytes) else { return nil }
-        do throws(FileError) {
-            try appenders.close(lane, at: stored.directories.continuousTime, &stored)
-        } catch {
-            return nil  // The next batch shows whether it can be written.
-        }
-        return stored.oldestWaiting(lane)
+        // If it can't be written, the next batch shows that.
+        let failure = FileError.of(try appenders.close(lane, at: stored.directories.continuousTime, &stored))
+        return failure == nil ? stored.oldestWaiting(lane) : nil
     }
 
     private func read(_ segment: Segment, _ stored: inout StoredFiles) -> Step {
@@ -118,23 +116,6 @@ struct Batches {
     }
 
     // MARK: Reading
-
-    /// Accounts for the contents of a segment.
-    ///
-    /// - Returns: nil if no event in it can be handed out. It is then removed.
-    private mutating func part(
-        of segment: Segment, _ contents: SegmentReader.Contents, in stored: inout StoredFiles
-    ) -> BatchPart? {
-        segment.readFailures = 0
-        var contents = contents
-        stored.note(&contents, of: segment)
-        guard !contents.lines.isEmpty else {
-            stored.retire(segment)
-            stored.remove(segment)
-            return nil
-        }
-        return BatchPart(segment, contents)
-    }
 
     private mutating func handOut(_ draft: BatchDraft) -> Batch {
         lastBatch += 1

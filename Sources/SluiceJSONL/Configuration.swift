@@ -64,20 +64,16 @@ struct Configuration: Sendable {
 
     /// - Throws: ``SluiceError/Code/invalidArgument`` if a limit or an interval is not positive.
     func validate() throws(SluiceError) {
-        guard capacity > 0, maximumEventBytes > 0 else {
-            throw SluiceError(
-                .invalidArgument,
-                "a capacity of \(capacity) bytes, for events of at most \(maximumEventBytes), holds no event: "
-                    + "use positive numbers")
-        }
+        try SluiceError.require(
+            capacity > 0 && maximumEventBytes > 0,
+            "a capacity of \(capacity) bytes, for events of at most \(maximumEventBytes), holds no event: "
+                + "use positive numbers")
         try encryption?.validate()
-        guard maximumAge > .zero else {
-            throw SluiceError(
-                .invalidArgument, "a maximumAge of \(maximumAge) makes every event too old: use a positive one")
-        }
-        if case .interval(let milliseconds) = durability, milliseconds < 1 {
-            throw SluiceError(
-                .invalidArgument, "an interval of \(milliseconds) milliseconds: use at least 1, or choose .full")
+        try SluiceError.require(
+            maximumAge > .zero, "a maximumAge of \(maximumAge) makes every event too old: use a positive one")
+        if case .interval(let milliseconds) = durability {
+            try SluiceError.require(
+                milliseconds >= 1, "an interval of \(milliseconds) milliseconds: use at least 1, or choose .full")
         }
     }
 }

@@ -88,9 +88,8 @@ public import Sluice
 public final class JSONLStore: Store {
     let access: StateAccess
     private let synchronizer: Synchronizer
-    private let deadLetterAccess: DeadLetterAccess
+    let deadLetterAccess: DeadLetterAccess
     let erasureAccess: ErasureAccess
-    private let batchAccess: BatchAccess
 
     private var configuration: Configuration { access.configuration }
 
@@ -142,9 +141,8 @@ public final class JSONLStore: Store {
             encryption: encryption, maximumFileBytes: files.maximumFileBytes)
         access = StateAccess(configuration, files: files)
         synchronizer = Synchronizer(access)
-        deadLetterAccess = DeadLetterAccess(access, synchronizer)
-        erasureAccess = ErasureAccess(access, deadLetterAccess)
-        batchAccess = BatchAccess(access, deadLetterAccess, erasureAccess, synchronizer)
+        deadLetterAccess = DeadLetterAccess(access: access, synchronizer: synchronizer)
+        erasureAccess = ErasureAccess(access: access, deadLetters: deadLetterAccess)
     }
 
     deinit {
@@ -172,7 +170,7 @@ public final class JSONLStore: Store {
     ) throws(SluiceError) {
         try configuration.validate()
         try access.open(observer, in: environment)
-        deadLetterAccess.readEarlier()
+        deadLetterAccess.read(access.read(\.stored.unreadLetters))
         deadLetterAccess.finish()
         access.use { $0.enforceLimits() }
     }
@@ -247,42 +245,6 @@ public final class JSONLStore: Store {
             throw SluiceError(.malformedLine, "an event must be one JSON object without a newline")
         }
         return try StoredLine(line.bytes, configuration.encryption)
-    }
-
-    /// Hands out the oldest segment of the highest priority as one batch, or several small ones together.
-    ///
-    /// ```swift
-    /// while let batch = try store.nextBatch(BatchSize(events: 100, bytes: 1 << 20)) { try store.settle(batch.id) }
-    /// ```
-    ///
-    /// Segments of one priority are joined, in their order, as long as all of their events fit into the requested size and
-    /// into an eighth of the capacity. The open segment is closed for that. Later segments get the requested size, between 20 and 500
-    /// events.
-    ///
-    /// - Throws: ``SluiceError/Code/inputOutput`` if a segment can't be read now. After three attempts it is skipped,
-    ///   because it must not block later events. Its events then count as ``DropReason/unreadable``. The next call
-    ///   retries it when nothing else waits; delivery makes that call after the next event. If the retry succeeds, its
-    ///   events count as recovered and come after later ones. Its file counts towards the capacity, is evicted before the
-    ///   other files of its priority, and expires.
-    public func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
-        try batchAccess.next(size)
-    }
-
-    /// Marks delivered events in the batch's files: one byte for each, in place. They survive the failures that an event
-    /// survives after ``append(_:)``.
-    ///
-    /// If an event can't be marked, the store reports a note, and a later process may deliver the event a second time.
-    public func settle(_ places: [Int], of batch: Batch.ID) {
-        batchAccess.settle(places, of: batch)
-    }
-
-    /// Removes the batch's files.
-    ///
-    /// - Throws: ``SluiceError/Code/inputOutput`` if a file can't be removed, or must stay because rejected events of the
-    ///   batch can't be written. The store retries the removal. This process doesn't hand out its events a second time,
-    ///   but a later one may.
-    public func settle(_ batch: Batch.ID) throws(SluiceError) {
-        try batchAccess.settle(batch)
     }
 
     /// The number and size of the waiting events. Events of earlier processes count as the size of their files until they

@@ -13,14 +13,15 @@ struct PendingSynchronization {
         /// The lane whose open segment it is.
         var lane: Lane?
 
-        /// Takes as long as the drive takes. A file that is gone needs no synchronization: its batch was settled.
+        /// Takes as long as the drive takes. A file that is gone needs no synchronization: its batch was settled. Neither does
+        /// a directory that is gone, or one above the root that this user may not read: its entries are others'.
         func synchronize(in files: any FileSystem) throws(FileError) {
-            if isDirectory { return try files.synchronizeEntries(path) }
-            do throws(FileError) {
-                try OpenFile(path, [], in: files).synchronize()
-            } catch {
-                if error != .noSuchFile { throw error }
-            }
+            let failure =
+                isDirectory
+                ? FileError.of(try files.synchronizeDirectory(path))
+                : FileError.of(try OpenFile(path, [], in: files).synchronize())
+            guard let failure, failure != .noSuchFile else { return }
+            if !isDirectory || failure != .accessDenied && failure != .notPermitted { throw failure }
         }
     }
 
@@ -75,18 +76,6 @@ struct PendingSynchronization {
         for item in work where item.isDirectory {
             try item.synchronize(in: files)
             remove(item.path)
-        }
-    }
-}
-
-extension FileSystem {
-    /// Synchronizes a directory. Ignores a directory that is gone, and one above the root that this user may not read:
-    /// its entries are others'.
-    fileprivate func synchronizeEntries(_ path: String) throws(FileError) {
-        do throws(FileError) {
-            try synchronizeDirectory(path)
-        } catch {
-            guard error == .noSuchFile || error == .accessDenied || error == .notPermitted else { throw error }
         }
     }
 }

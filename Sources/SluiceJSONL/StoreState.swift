@@ -46,14 +46,14 @@ struct StoreState {
         self = StoreState(configuration, files: files, in: environment)
         stored.observer = observer
         do throws(SluiceError) {
-            try stored.directories.prepareRoot()
+            try stored.directories.root.prepare()
             // Only tests have other file systems, in which one process stands for several.
             if observer.route != nil, files is SystemFileSystem { place = try stored.directories.occupyRoot() }
             stored.take(try stored.directories.claimAll())
             if let error = try stored.directories.checkOwnDirectory() {
                 stored.notes.append("events can't be stored now: \(error)")
             }
-            stored.directories.spares.isOn = files.overwritesInPlace(stored.directories.rootPath)
+            stored.directories.spares.isOn = files.overwritesInPlace(stored.directories.root.path)
         } catch {
             place?.leave()
             self = StoreState(configuration, files: files)
@@ -92,11 +92,7 @@ struct StoreState {
         stored.observer = parent.observer
         stored.directories.resumeAfterFork(of: parent.directories)
         phase = .open
-        do throws(SluiceError) {
-            try stored.directories.prepareRoot()
-        } catch {
-            stored.notes.append("\(error)")
-        }
+        if let error = SluiceError.of(try stored.directories.root.prepare()) { stored.notes.append("\(error)") }
     }
 
     /// Ends the use of the files. Their events are for a later process.
@@ -160,11 +156,8 @@ struct StoreState {
     mutating func segmentsToErase() -> (segments: [Segment], failure: FileError?) {
         var failure: FileError?
         for lane in [Lane.critical, .normal] {
-            do throws(FileError) {
-                try appenders.close(lane, at: stored.directories.continuousTime, &stored)
-            } catch {
-                failure = error
-            }
+            let error = FileError.of(try appenders.close(lane, at: stored.directories.continuousTime, &stored))
+            failure = error ?? failure
         }
         stored.removeUnremoved()
         stored.directories.spares.removeAll(in: files)
@@ -183,10 +176,8 @@ struct StoreState {
 
     /// Writes buffered events, and returns the files and directories that a loss of power could still take.
     mutating func unsynchronized() throws(SluiceError) -> [PendingSynchronization.Item] {
-        do throws(FileError) {
-            try appenders.flush(at: stored.directories.continuousTime, &stored)
-        } catch {
-            throw SluiceError(.inputOutput, "buffered events could not be written: see the cause", cause: error)
+        if let failure = FileError.of(try appenders.flush(at: stored.directories.continuousTime, &stored)) {
+            throw SluiceError(.inputOutput, "buffered events could not be written: see the cause", cause: failure)
         }
         return stored.directories.synchronization.work + appenders.unsynchronized
     }
@@ -225,7 +216,8 @@ struct StoreState {
 
     /// Returns the files of all dead letters. The open one is closed.
     mutating func letterFiles() -> StoredFiles.LetterFiles {
-        appenders.closeDeadLetters(&stored)
+        // Dead letters never wait in a buffer.
+        appenders.closeWriter(.rejected, &stored)
         _ = stored.oldestWaiting(.rejected)
         return stored.letterFiles
     }

@@ -59,9 +59,7 @@ struct StoredFiles {
     /// Evicts a segment. Returns false if files can't be removed.
     mutating func evict(_ segment: Segment) -> Bool {
         let unread = countUnread(segment)
-        do throws(FileError) {
-            try files.removeFile(segment.path)
-        } catch {
+        if let error = FileError.of(try files.removeFile(segment.path)) {
             if error == .noSuchFile { lost(segment) }
             return error == .noSuchFile
         }
@@ -234,31 +232,22 @@ struct StoredFiles {
     mutating func remove(_ segment: Segment) {
         // Its dead letters must be written first.
         if deadLetters.isPending(segment) { return unremoved.append(segment) }
-        do throws(FileError) {
-            try removed(
-                segment,
-                Result { () throws(FileError) in
-                    try files.removeFile(segment.path)
-                    return nil
-                })
-        } catch {
-            // It is in the list and tried again.
-        }
+        let failure = FileError.of(try files.removeFile(segment.path))
+        // If it is still there, it is in the list and tried again.
+        _ = removed(segment, failure.map { .failure($0) } ?? .success(nil))
     }
 
-    /// Notes the result of removing a retired segment's file.
+    /// Notes the result of removing a retired segment's file. Returns why it is still there.
     private mutating func removed(
         _ segment: Segment, _ removal: Result<SpareFiles.Spare?, FileError>
-    ) throws(FileError) {
-        switch removal {
-        case .success(let spare):
-            if let spare { keep(spare) }
-            subtractFromUsage(segment)
-        case .failure(.noSuchFile): subtractFromUsage(segment)
-        case .failure(let error):
+    ) -> FileError? {
+        if case .failure(let error) = removal, error != .noSuchFile {
             unremoved.append(segment)
-            throw error
+            return error
         }
+        if case .success(let spare?) = removal { keep(spare) }
+        subtractFromUsage(segment)
+        return nil
     }
 
     /// Notes the result of removing the file of a settled segment, or of making it a spare file; nil if its dead letters are not
@@ -270,12 +259,8 @@ struct StoredFiles {
             unremoved.append(segment)
             return SluiceError(.inputOutput, "rejected events can't be written, so their batch's file is kept")
         }
-        do throws(FileError) {
-            try removed(segment, removal)
-            return nil
-        } catch {
-            return SluiceError(
-                .inputOutput, "a delivered segment could not be removed; this is tried again", cause: error)
+        return removed(segment, removal).map {
+            SluiceError(.inputOutput, "a delivered segment could not be removed; this is tried again", cause: $0)
         }
     }
 
@@ -335,16 +320,5 @@ struct StoredFiles {
         retire(segment)
         dropped(segment, .vanished)
         subtractFromUsage(segment)
-    }
-}
-
-extension FileSystem {
-    /// Whether there is certainly no file.
-    func isMissing(_ path: String) -> Bool {
-        do throws(FileError) {
-            return try statusIfPresent(of: path) == nil
-        } catch {
-            return false
-        }
     }
 }

@@ -46,14 +46,12 @@ final class Synchronizer: Sendable {
     /// Synchronizes at most eight files, because closing a store must not take long.
     func runBriefly() {
         var rest = 8
-        do throws(SluiceError) {
-            _ = try run {
+        // If this fails, the store is closed, or can't write, which closing it reports.
+        _ = SluiceError.of(
+            try run {
                 rest -= 1
                 return rest >= 0
-            }
-        } catch {
-            // The store is closed, or can't write, which closing it reports.
-        }
+            })
     }
 
     /// Begins the work that an append has found to be due.
@@ -76,11 +74,8 @@ final class Synchronizer: Sendable {
     }
 
     private func inTurn(_ body: () throws(SluiceError) -> Void) {
-        do throws(SluiceError) {
-            try turn.take(body)
-        } catch {
-            // The store was closed, or a closure for diagnostics appends. A failure of the drive has been reported.
-        }
+        // If this fails, the store was closed, or a closure for diagnostics appends. A failure of the drive has been reported.
+        _ = SluiceError.of(try turn.take(body))
     }
 
     /// - Parameter start: when the oldest of the events that are not safe may have been stored.

@@ -45,9 +45,8 @@ public final class MemoryStore: Store {
     /// - Throws: ``SluiceError/Code/invalidPipeline`` if the store is or was in use, and
     ///   ``SluiceError/Code/invalidArgument`` if its capacity is not positive.
     public func open(_ observer: StoreObserver, in environment: PipelineEnvironment) throws(SluiceError) {
-        guard capacity > 0 else {
-            throw SluiceError(.invalidArgument, "a capacity of \(capacity) bytes holds no event: use a larger one")
-        }
+        try SluiceError.require(
+            capacity > 0, "a capacity of \(capacity) bytes holds no event: use a larger one")
         try state.withLock { (state) throws(SluiceError) in
             guard !state.isClosed else {
                 throw SluiceError(.invalidPipeline, "this MemoryStore was closed with its pipeline: create a new one")

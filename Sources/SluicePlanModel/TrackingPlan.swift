@@ -123,19 +123,14 @@ public struct PlanViolation: Sendable, Hashable, CustomStringConvertible {
     /// Whether the plan doesn't have the event, or the property.
     public let isUnknown: Bool
 
-    init(event: String, property: String, reason: String, isUnknown: Bool) {
-        self.event = event
-        self.property = property
-        self.reason = reason
-        self.isUnknown = isUnknown
-    }
+    /// The event, the property and the reason, such as `Purchase.sku is missing`.
+    public var description: String { "\(event)\(property.isEmpty ? "" : ".")\(property) \(reason)" }
+}
 
+extension PlanViolation {
     package init(event: String, _ finding: Finding) {
         self.init(event: event, property: finding.path, reason: finding.reason, isUnknown: finding.isUnknown)
     }
-
-    /// The event, the property and the reason, such as `Purchase.sku is missing`.
-    public var description: String { "\(event)\(property.isEmpty ? "" : ".")\(property) \(reason)" }
 }
 
 /// A difference between the properties of an event and their rules.

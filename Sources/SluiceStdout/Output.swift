@@ -50,18 +50,17 @@ final class Output: Sendable {
     ///   Other bytes aren't written.
     func write(_ lines: [UInt8]) async throws {
         let duplicate = try opened()
-        let write = PendingWrite(lines)
-        try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                guard write.wait(continuation) else { return }
-                queue.async { [self] in
-                    guard let lines = write.begin() else { return }
-                    write.end(Result { try writeNow(lines, to: duplicate) })
-                }
-            }
-        } onCancel: {
-            write.end(.failure(CancellationError()))
+        try Task.checkCancellation()
+        let (results, continuation) = AsyncThrowingStream.makeStream(of: Void.self)
+        let waiting = Locked<[UInt8]?>(lines)
+        continuation.onTermination = { _ in waiting.withLock { $0 = nil } }
+        queue.async { [self] in
+            guard let lines = waiting.withLock(\.self) else { return }
+            continuation.yield(with: Result { try writeNow(lines, to: duplicate) })
         }
+        for try await _ in results { return }
+        // The stream ends only when the task is cancelled.
+        throw CancellationError()
     }
 
     /// Writes on the queue.
@@ -104,51 +103,4 @@ private func hasReaders(_ descriptor: Int32) -> Bool {
 // The method above shadows the function with the same name.
 private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
     write(descriptor, bytes, count)
-}
-
-/// A write that its task awaits. It ends once, with its result or when the task is cancelled.
-private final class PendingWrite: Sendable {
-    private enum State {
-        case new([UInt8])
-        case waiting([UInt8], CheckedContinuation<Void, any Error>)
-        case writing(CheckedContinuation<Void, any Error>)
-        case ended
-    }
-
-    private let state: Locked<State>
-
-    init(_ lines: [UInt8]) {
-        state = Locked(.new(lines))
-    }
-
-    /// Stores the continuation. If the task was cancelled before, resumes it and returns false.
-    func wait(_ continuation: CheckedContinuation<Void, any Error>) -> Bool {
-        let waits = state.withLock { state in
-            guard case .new(let lines) = state else { return false }
-            state = .waiting(lines, continuation)
-            return true
-        }
-        if !waits { continuation.resume(throwing: CancellationError()) }
-        return waits
-    }
-
-    /// Returns the bytes, or nil if the task was cancelled.
-    func begin() -> [UInt8]? {
-        state.withLock { state in
-            guard case .waiting(let lines, let continuation) = state else { return nil }
-            state = .writing(continuation)
-            return lines
-        }
-    }
-
-    func end(_ result: Result<Void, any Error>) {
-        let waiting = state.withLock { state in
-            defer { state = .ended }
-            switch state {
-            case .waiting(_, let continuation), .writing(let continuation): return Optional(continuation)
-            case .new, .ended: return nil
-            }
-        }
-        waiting?.resume(with: result)
-    }
 }

@@ -2,22 +2,16 @@ import Sluice
 
 /// Events and lines for the contracts.
 enum Samples {
-    static func event(_ number: Int, priority: Event.Priority = .normal, properties: Properties = [:]) -> Event {
-        var properties = properties
-        properties["number"] = .int(number)
-        return Event(
-            id: EventID(high: 0x019A_A5F1_0000_7000, low: 0x8000_0000_0000_0000 | UInt64(number)), name: "Sample",
-            time: Timestamp(milliseconds: 1_767_225_600_000), priority: priority, properties: properties)
-    }
-
     static func line(_ number: Int, priority: Event.Priority = .normal) throws(SluiceError) -> EventLine {
-        try EventLine(event(number, priority: priority))
+        try EventLine(
+            Event(
+                id: EventID(high: 0x019A_A5F1_0000_7000, low: 0x8000_0000_0000_0000 | UInt64(number)), name: "Sample",
+                time: Timestamp(milliseconds: 1_767_225_600_000), priority: priority,
+                properties: ["number": .int(number)]))
     }
 
-    static func lines(_ numbers: Range<Int>, priority: Event.Priority = .normal) throws(SluiceError) -> [EventLine] {
-        var lines: [EventLine] = []
-        for number in numbers { lines.append(try line(number, priority: priority)) }
-        return lines
+    static func lines(_ numbers: Range<Int>) throws(SluiceError) -> [EventLine] {
+        try numbers.map { number throws(SluiceError) in try line(number) }
     }
 
     /// The number of events of ``hostile`` without a name, in all priorities.

@@ -138,9 +138,12 @@ public final class ScriptedTransport: Transport {
         case .hang:
             let (released, continuation) = AsyncStream.makeStream(of: Verdicts.self)
             begin(hanging: continuation)
-            let verdicts = try await first(of: released)
-            record(verdicts, batch)
-            return verdicts
+            for await verdicts in released {
+                record(verdicts, batch)
+                return verdicts
+            }
+            // The stream ends only when the task is cancelled.
+            throw CancellationError()
         }
     }
 
@@ -164,11 +167,5 @@ public final class ScriptedTransport: Transport {
             }
         let accepted = zip(batch.events, each).filter { $0.1 == .accepted }.map(\.0)
         state.withLock { $0.accepted += accepted }
-    }
-
-    private func first(of released: AsyncStream<Verdicts>) async throws -> Verdicts {
-        for await verdicts in released { return verdicts }
-        // The stream ends only when the task is cancelled.
-        throw CancellationError()
     }
 }

@@ -17,19 +17,16 @@ extension StoreCheck {
     }
 
     func erasesEvents() throws {
-        try open()
         let lines = try (0..<60).map { try Samples.line($0, priority: $0.isMultiple(of: 7) ? .critical : .normal) }
         for line in lines { try store.append(line) }
         let size = BatchSize(events: 5, bytes: .max)
-        guard let batch = try store.nextBatch(size) else {
-            throw SluiceError(.brokenContract, "60 events were stored, and no batch was returned")
-        }
+        let batch = try take(size, of: "60 events")
         // The samples 0 and 7. Only the first is erased.
         store.reject(
             batch.events.prefix(2).map { DeadLetter(line: $0, reason: "a sample", date: StoreCheck.date) },
             in: batch.id)
         let letters = store.backlog.deadLetters
-        guard let report = try erase() else { return store.close() }
+        guard let report = try erase() else { return }
         let others = lines.filter { !batch.events.contains($0) }
         let expected = others.count(where: { StoreCheck.isErased($0) })
         try require(
@@ -47,27 +44,22 @@ extension StoreCheck {
         try require(events == order, "the other events must be returned, in their order, and no erased ones")
         try store.settle(batch.id)
         try requireBacklog(0, "after all batches were settled,")
-        store.close()
     }
 
     /// Erases events that wait and events of a batch that no later process must return.
     func leavesErased() throws -> Remains {
-        try open()
         var remains = Remains()
         let lines = try appendSome(0..<60)
         _ = try store.nextBatch(BatchSize(events: 15, bytes: .max))
         remains.add(lines)
         if try erase() != nil { remains.erase { StoreCheck.isErased($0) } }
-        store.close()
         return remains
     }
 
     /// Erases events that an earlier process has left.
     func erases(from earlier: Remains) throws -> Remains {
-        try open()
         var remains = earlier
         if try erase(1) != nil { remains.erase { StoreCheck.isErased($0, 1) } }
-        store.close()
         return remains
     }
 }

@@ -4,18 +4,10 @@ import Sluice
 extension StoreCheck {
     private static let size = BatchSize(events: 10, bytes: .max)
 
-    private func take() throws -> Batch {
-        guard let batch = try store.nextBatch(StoreCheck.size) else {
-            throw SluiceError(.brokenContract, "events were stored, and no batch was returned")
-        }
-        return batch
-    }
-
     func settlesEvents() throws {
-        try open()
         let lines = try Samples.lines(0..<20)
         for line in lines { try store.append(line) }
-        let batch = try take()
+        let batch = try take(StoreCheck.size)
         store.settle([0, batch.events.count - 1], of: batch.id)
         try requireBacklog(20, "with two settled events and their batch not settled,")
         let others = try takeAll(StoreCheck.size, settling: true).flatMap(\.events)
@@ -25,22 +17,19 @@ extension StoreCheck {
         try requireBacklog(batch.events.count, "with a settled event that is settled a second time,")
         try store.settle(batch.id)
         try requireBacklog(0, "after all batches were settled,")
-        store.close()
     }
 
     // MARK: Stores that outlive their process
 
     /// Settles events of a batch, which no later process must return.
     func leavesSettled() throws -> Remains {
-        try open()
         var remains = Remains()
         remains.add(try appendSome(0..<60))
-        let batch = try take()
+        let batch = try take(StoreCheck.size)
         let places = batch.events.indices.filter { $0.isMultiple(of: 2) }
         store.settle(places, of: batch.id)
         let ids = Set(places.map { batch.events[$0].id })
         remains.erase { ids.contains($0.id) }
-        store.close()
         return remains
     }
 }

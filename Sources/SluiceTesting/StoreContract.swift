@@ -39,7 +39,13 @@ public enum StoreContract {
             _ store: any Store, _ name: String, _ body: @escaping @Sendable (StoreCheck) async throws -> Value
         ) async throws -> Value {
             let promise = "a method of the store didn't return, in the check that \(name)"
-            return try await returning(within: timeout, orElse: promise) { try await body(StoreCheck(store)) }
+            return try await returning(within: timeout, orElse: promise) {
+                let check = StoreCheck(store)
+                try check.open()
+                let result = try await body(check)
+                store.close()
+                return result
+            }
         }
         for promise in promises { try await run(make(), promise.name, promise.check) }
         guard let reopen else { return }
@@ -56,11 +62,11 @@ public enum StoreContract {
         let rest = try await run(reopen(), erasing) { try $0.erases(from: kept) }
         try await run(reopen(), erasing) { try $0.finds(rest) }
         let keepsDeadLetters = try await run(make(), name) { try $0.leavesDeadLetters(0..<20) }
-        try await run(reopen(), name) { try $0.findsDeadLetters(0..<20, keepsDeadLetters) }
+        if keepsDeadLetters { try await run(reopen(), name) { try $0.findsDeadLetters(0..<20) } }
     }
 }
 
-/// The checks of one store.
+/// The checks of one store, which is open.
 struct StoreCheck {
     private struct Reports {
         var recovered = 0
@@ -91,6 +97,13 @@ struct StoreCheck {
             "\(moment) the backlog is \(backlog) instead of \(events)")
     }
 
+    func take(_ size: BatchSize, of events: String = "events") throws -> Batch {
+        guard let batch = try store.nextBatch(size) else {
+            throw SluiceError(.brokenContract, "\(events) were stored, and no batch was returned")
+        }
+        return batch
+    }
+
     /// Returns all batches that the store can return.
     func takeAll(_ size: BatchSize, settling: Bool) throws -> [Batch] {
         var batches: [Batch] = []
@@ -107,19 +120,17 @@ struct StoreCheck {
     // MARK: The promises
 
     func opensOnce() throws {
-        try open()
         try requireBacklog(0, "after opening,")
         try require(try store.nextBatch(BatchSize(events: 1, bytes: 1)) == nil, "an empty store returned a batch")
         do {
             try open()
         } catch {
-            return store.close()
+            return
         }
         throw SluiceError(.brokenContract, "a second open must throw: two pipelines would share the store")
     }
 
     func keepsOrderAndBytes() throws {
-        try open()
         var normal: [EventLine] = []
         var critical: [EventLine] = []
         var lines = try (0..<200).map { try Samples.line($0, priority: $0.isMultiple(of: 7) ? .critical : .normal) }
@@ -139,11 +150,9 @@ struct StoreCheck {
         )
         try require(events.map(\.priority) == (critical + normal).map(\.priority), "a priority was changed")
         try requireBacklog(0, "after all batches were settled,")
-        store.close()
     }
 
     func keepsBatchesApart() throws {
-        try open()
         for line in try Samples.lines(0..<100) { try store.append(line) }
         let size = BatchSize(events: 30, bytes: .max)
         let batches = try takeAll(size, settling: false)
@@ -156,27 +165,21 @@ struct StoreCheck {
         for batch in batches { try store.settle(batch.id) }
         try requireBacklog(0, "after all batches were settled,")
         try require(try store.nextBatch(size) == nil, "a settled batch was returned again")
-        store.close()
     }
 
     func keepsTheSize() throws {
-        try open()
         let lines = try Samples.lines(0..<10)
         for line in lines { try store.append(line) }
         // Even the smallest size must make progress.
         let events = try takeAll(BatchSize(events: 1, bytes: 1), settling: true).flatMap(\.events)
         try require(events == lines, "batches of one event each must return all events")
-        store.close()
     }
 
     func keepsDeadLetters() throws {
-        try open()
         let lines = try Samples.lines(0..<6)
         for line in lines { try store.append(line) }
         let size = BatchSize(events: 6, bytes: .max)
-        guard let batch = try store.nextBatch(size) else {
-            throw SluiceError(.brokenContract, "6 events were stored, and no batch was returned")
-        }
+        let batch = try take(size, of: "6 events")
         try require(batch.events == lines, "the first batch has other events than those that were stored")
         store.reject(
             [0, 3].map {
@@ -187,13 +190,10 @@ struct StoreCheck {
         let letters = try store.deadLetters()
         try requireBacklog(6, "with 2 rejected events and the batch not settled,")
         // A store may keep no dead letters at all.
-        guard !letters.isEmpty || store.backlog.deadLetters > 0 else {
-            try store.settle(batch.id)
-            try requireBacklog(0, "after the batch was settled,")
-            return store.close()
-        }
+        let keepsLetters = !letters.isEmpty || store.backlog.deadLetters > 0
         try store.settle(batch.id)
         try requireBacklog(0, "after the batch was settled,")
+        guard keepsLetters else { return }
         try require(letters.map(\.line) == [lines[0], lines[3]], "dead letters must be the rejected events, in order")
         try require(
             letters.map(\.reason) == ["sample 0", "sample 3"],
@@ -216,11 +216,9 @@ struct StoreCheck {
         try require(try store.discardDeadLetters([letters[1].id]) == 1, "a dead letter was not discarded")
         try require(
             try store.deadLetters().isEmpty && store.backlog.deadLetters == 0, "a discarded dead letter is still there")
-        store.close()
     }
 
     func accountsForEveryEvent() async throws {
-        try open()
         let refused = Locked(0)
         await withTaskGroup(of: Void.self) { [store] group in
             for task in 0..<8 {
@@ -250,11 +248,9 @@ struct StoreCheck {
             try require(own == own.sorted(), "events of one thread are out of order")
         }
         try requireBacklog(0, "after all batches were settled,")
-        store.close()
     }
 
     func closes() throws {
-        try open()
         for line in try Samples.lines(0..<30) { try store.append(line) }
         // Events of a batch in flight still wait.
         _ = try store.nextBatch(BatchSize(events: 20, bytes: .max))
@@ -290,11 +286,9 @@ struct StoreCheck {
         }
         // It is delivered again when the process ends before it is settled.
         try remains.check(store.nextBatch(size)?.events ?? [])
-        store.close()
     }
 
     func leavesSome() throws -> Remains {
-        try open()
         var remains = Remains()
         remains.add(try appendSome(0..<60))
         try settleSome(&remains)
@@ -302,7 +296,6 @@ struct StoreCheck {
     }
 
     func continues(with earlier: Remains) throws -> Remains {
-        try open()
         try require(!store.backlog.isEmpty, "the backlog must contain the events of an earlier process")
         var remains = earlier
         remains.add(try appendSome(60..<90))
@@ -311,7 +304,6 @@ struct StoreCheck {
     }
 
     func finds(_ remains: Remains) throws {
-        try open()
         let count = remains.waiting.count
         try require(
             store.backlog.isEmpty == (count == 0),
@@ -322,25 +314,19 @@ struct StoreCheck {
             reports.withLock { $0.recovered } == count,
             "events of an earlier process must be reported as recovered, once each")
         try requireBacklog(0, "after all batches were settled,")
-        store.close()
     }
 
     /// - Returns: Whether the store keeps dead letters.
     func leavesDeadLetters(_ numbers: Range<Int>) throws -> Bool {
-        try open()
         for line in try Samples.lines(numbers) { try store.append(line) }
         if let batch = try store.nextBatch(BatchSize(events: 20, bytes: .max)) {
             // The process ends before the batch is settled.
             store.reject([DeadLetter(line: batch.events[0], reason: "a sample", date: StoreCheck.date)], in: batch.id)
         }
-        let keepsDeadLetters = store.backlog.deadLetters == 1
-        store.close()
-        return keepsDeadLetters
+        return store.backlog.deadLetters == 1
     }
 
-    func findsDeadLetters(_ numbers: Range<Int>, _ keepsDeadLetters: Bool) throws {
-        guard keepsDeadLetters else { return }
-        try open()
+    func findsDeadLetters(_ numbers: Range<Int>) throws {
         let lines = try Samples.lines(numbers)
         try require(
             try store.deadLetters().map(\.line) == [lines[0]] && store.backlog.deadLetters == 1,
@@ -349,6 +335,5 @@ struct StoreCheck {
         try require(
             events == Array(lines.dropFirst()),
             "a later process must return all events except the rejected one")
-        store.close()
     }
 }

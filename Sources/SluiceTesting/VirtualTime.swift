@@ -17,7 +17,7 @@ public final class VirtualTime: TimeSource {
     private struct Sleeper {
         let id: UInt64
         let deadline: Duration
-        let continuation: CheckedContinuation<Void, any Error>
+        let continuation: AsyncStream<Void>.Continuation
     }
 
     private struct Watcher {
@@ -32,8 +32,6 @@ public final class VirtualTime: TimeSource {
         var sleepers: [Sleeper] = []
         var watchers: [Watcher] = []
         var lastID: UInt64 = 0
-        /// Sleeps that were cancelled before they began.
-        var cancelled: Set<UInt64> = []
     }
 
     private let state: Locked<State>
@@ -85,7 +83,7 @@ public final class VirtualTime: TimeSource {
             state.sleepers.removeAll { $0.deadline <= now }
             return woken
         }
-        for sleeper in woken { sleeper.continuation.resume() }
+        for sleeper in woken { sleeper.continuation.yield() }
     }
 
     // MARK: Watching the sleepers
@@ -141,40 +139,23 @@ public final class VirtualTime: TimeSource {
     ///
     /// - Throws: `CancellationError` as soon as the task is cancelled.
     public func sleep(until deadline: Duration) async throws {
-        let id = state.withLock { state in
+        try Task.checkCancellation()
+        let (wakes, continuation) = AsyncStream.makeStream(of: Void.self)
+        let satisfied = state.withLock { state -> [Watcher]? in
+            if deadline <= state.continuous { return nil }
             state.lastID += 1
-            return state.lastID
-        }
-        try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                fallAsleep(Sleeper(id: id, deadline: deadline, continuation: continuation))
+            state.sleepers.append(Sleeper(id: state.lastID, deadline: deadline, continuation: continuation))
+            continuation.onTermination = { [state = self.state, id = state.lastID] _ in
+                state.withLock { $0.sleepers.removeAll { $0.id == id } }
             }
-        } onCancel: {
-            let sleeper = state.withLock { state in
-                let index = state.sleepers.firstIndex { $0.id == id }
-                if index == nil { state.cancelled.insert(id) }
-                return index.map { state.sleepers.remove(at: $0) }
-            }
-            sleeper?.continuation.resume(throwing: CancellationError())
-        }
-        state.withLock { _ = $0.cancelled.remove(id) }
-    }
-
-    private func fallAsleep(_ sleeper: Sleeper) {
-        enum Answer { case cancelled, over, asleep([Watcher]) }
-        let answer: Answer = state.withLock { state in
-            if state.cancelled.remove(sleeper.id) != nil { return .cancelled }
-            if sleeper.deadline <= state.continuous { return .over }
-            state.sleepers.append(sleeper)
             let deadlines = state.sleepers.map(\.deadline)
-            let satisfied = state.watchers.filter { $0.isSatisfied(deadlines) }
-            state.watchers.removeAll { $0.isSatisfied(deadlines) }
-            return .asleep(satisfied)
+            defer { state.watchers.removeAll { $0.isSatisfied(deadlines) } }
+            return state.watchers.filter { $0.isSatisfied(deadlines) }
         }
-        switch answer {
-        case .cancelled: sleeper.continuation.resume(throwing: CancellationError())
-        case .over: sleeper.continuation.resume()
-        case .asleep(let watchers): for watcher in watchers { watcher.continuation.resume() }
-        }
+        guard let satisfied else { return }
+        for watcher in satisfied { watcher.continuation.resume() }
+        for await _ in wakes { return }
+        // The stream ends only when the task is cancelled.
+        throw CancellationError()
     }
 }

@@ -2,24 +2,16 @@ internal import Sluice
 
 /// The operations on dead letters. They read, encode and encrypt without the lock.
 struct DeadLetterAccess: Sendable {
-    private let access: StateAccess
-    private let synchronizer: Synchronizer
+    let access: StateAccess
+    let synchronizer: Synchronizer
     /// Two erasures would write the same replacements.
     let turn = Turn()
-
-    init(_ access: StateAccess, _ synchronizer: Synchronizer) {
-        self.access = access
-        self.synchronizer = synchronizer
-    }
 
     private var encryption: LineEncryption? { access.configuration.encryption }
 
     func reject(_ letters: [DeadLetter], in batch: Batch.ID) {
-        do throws(SluiceError) {
-            try access.perform { $0.batches.reject(letters, of: batch, in: &$0.stored) }
-        } catch {
-            // A closed store keeps the events, because it keeps their batch.
-        }
+        // A closed store keeps the events, because it keeps their batch.
+        _ = SluiceError.of(try access.perform { $0.batches.reject(letters, of: batch, in: &$0.stored) })
         finish()
     }
 
@@ -45,14 +37,9 @@ struct DeadLetterAccess: Sendable {
             }
             replayed += count
             if group.segment == nil { _ = try markEvents(of: [group]) }
-            // Events that would survive a loss of power as dead letters must survive it as waiting ones.
-            if access.configuration.interval != nil {
-                do throws(SluiceError) {
-                    _ = try synchronizer.run { true }
-                } catch {
-                    break  // It has been reported, and the events wait again.
-                }
-            }
+            // Events that would survive a loss of power as dead letters must survive it as waiting ones. A failure has been
+            // reported, and the events wait again.
+            if access.configuration.interval != nil, SluiceError.of(try synchronizer.run { true }) != nil { break }
             if count < lines.count { break }
         }
         return replayed
@@ -182,28 +169,17 @@ struct DeadLetterAccess: Sendable {
                 failure = error
             }
         }
-        do throws(SluiceError) {
-            try access.perform { [lines, failure] state in state.finishLetters(lines, failure) }
-            if !pending.isEmpty { writeMarks() }
-        } catch {
-            // The store is closed. The events are in the files of their batches.
-        }
-    }
-
-    /// Reads the dead letters of earlier processes that were not read.
-    func readEarlier() {
-        read(access.read { $0.stored.unreadLetters })
+        // If the store is closed, the events are in the files of their batches.
+        let refusal = SluiceError.of(try access.perform { $0.finishLetters(lines, failure) })
+        if refusal == nil, !pending.isEmpty { writeMarks() }
     }
 
     /// Reads files, to know which letters are in them.
     func read(_ files: StoredFiles.LetterFiles) {
         for (segment, path, bytes) in files {
-            do throws(SegmentReader.Failure) {
-                let contents = try contents(of: segment, at: path, bytes: bytes)
-                access.use { _ = $0.stored.note(contents, of: segment, bytes: bytes) }
-            } catch {
-                // It has been reported.
-            }
+            // A failure has been reported.
+            guard let contents = attempt(try contents(of: segment, at: path, bytes: bytes), or: nil) else { continue }
+            access.use { _ = $0.stored.note(contents, of: segment, bytes: bytes) }
         }
     }
 

@@ -32,30 +32,24 @@ enum DeadLetterLine {
 
     /// Returns nil if this isn't a dead letter.
     static func decoded(_ line: ArraySlice<UInt8>) -> DeadLetter? {
-        do throws(SluiceError) {
-            guard let event = try line.member("event"), LineFormat.canStore(event) else { return nil }
-            let key = event.startIndex - eventKey.count
-            guard case .object(let header) = try JSONReader.value(of: line[..<key] + [UInt8(ascii: "}")]),
-                case .string(let digits) = header["id"], let id = DeadLetter.ID(digits, radix: 16),
-                case .string(let reason) = header["reason"], case .int(let date) = header["at"]
-            else { return nil }
-            var status: Int?
-            if case .int(let number) = header["status"] { status = Int(clamping: number) }
-            return DeadLetter(
-                id: id, line: EventLine(bytes: event, priority: priority(of: event)), reason: reason,
-                date: Timestamp(milliseconds: date), status: status, response: header["response"]?.string)
-        } catch {
-            return nil
-        }
+        guard let event = attempt(try line.member("event"), or: nil), LineFormat.canStore(event) else { return nil }
+        let key = event.startIndex - eventKey.count
+        let fields = attempt(try JSONReader.value(of: line[..<key] + [UInt8(ascii: "}")]), or: .null)
+        guard case .object(let header) = fields, case .string(let digits) = header["id"],
+            let id = DeadLetter.ID(digits, radix: 16), case .string(let reason) = header["reason"],
+            case .int(let date) = header["at"]
+        else { return nil }
+        var status: Int?
+        if case .int(let number) = header["status"] { status = Int(clamping: number) }
+        return DeadLetter(
+            id: id, line: EventLine(bytes: event, priority: priority(of: event)), reason: reason,
+            date: Timestamp(milliseconds: date), status: status, response: header["response"]?.string)
     }
 
     private static func priority(of event: ArraySlice<UInt8>) -> Event.Priority {
-        do throws(SluiceError) {
-            let priority = try event.member("priority", before: "properties")
-            return priority?.elementsEqual(criticalText) == true ? .critical : .normal
-        } catch {
-            return .normal  // An event that no receiver can read stays a dead letter.
-        }
+        // An event that no receiver can read stays a dead letter.
+        let priority = attempt(try event.member("priority", before: "properties"), or: nil)
+        return priority?.elementsEqual(criticalText) == true ? .critical : .normal
     }
 }
 

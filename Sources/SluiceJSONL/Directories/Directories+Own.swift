@@ -10,13 +10,12 @@ extension Directories {
             let directory = try makeOwnDirectory()
             let probe = SegmentName(.normal, sequence: nextSequence, created: directory.time(at: continuousTime))
             let file = try OpenFile(directory.path(of: probe), [.write, .create, .exclusive], in: files)
-            let result = Result { () throws(FileError) in
-                guard configuration.survivesPowerLoss else { return }
-                try file.synchronize()
-                try synchronizeEntries()
+            var failure: FileError?
+            if configuration.survivesPowerLoss {
+                failure = FileError.of(try file.synchronize()) ?? FileError.of(try synchronizeEntries())
             }
             try files.removeFile(directory.path(of: probe))
-            try result.get()
+            if let failure { throw failure }
             return nil
         } catch {
             switch error {
@@ -35,11 +34,7 @@ extension Directories {
     /// Returns the directory that this process writes to, and creates it if necessary.
     mutating func makeOwnDirectory() throws(FileError) -> InstanceDirectory {
         if let ownDirectory { return ownDirectory }
-        do throws(SluiceError) {
-            try root.prepare()
-        } catch {
-            throw error.cause as? FileError ?? .notPermitted
-        }
+        if let error = SluiceError.of(try root.prepare()) { throw error.cause as? FileError ?? .notPermitted }
         let directory = try InstanceDirectory.create(
             in: root.path, of: configuration.route, random: environment.random, files: files)
         directory.startClock(environment.time, newest: nil, configuration)
@@ -85,21 +80,15 @@ extension Directories {
     private mutating func makeWriter(
         _ name: SegmentName, in directory: InstanceDirectory, at now: Duration
     ) throws(FileError) -> SegmentWriter {
-        let synchronizes = configuration.synchronizesEachWrite(name.lane)
-        let deadline = now + configuration.segmentAge
         while name.lane.holdsEvents, let spare = spares.take() {
             let name = SegmentName(name.lane, sequence: name.sequence, created: name.created, isReused: true)
             do throws(FileError) {
-                return try SegmentWriter(
-                    name, created: now, in: directory, until: deadline, synchronizesEachWrite: synchronizes,
-                    reusing: spare, files: files)
+                return try SegmentWriter(name, created: now, in: directory, configuration, reusing: spare, files: files)
             } catch {
                 for path in [spare.path, directory.path(of: name)] { files.discardFile(path) }
             }
         }
-        return try SegmentWriter(
-            name, created: now, in: directory, until: deadline, synchronizesEachWrite: synchronizes, reusing: nil,
-            files: files)
+        return try SegmentWriter(name, created: now, in: directory, configuration, reusing: nil, files: files)
     }
 
     private mutating func makeSequence() -> UInt64 {

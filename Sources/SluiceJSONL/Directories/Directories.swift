@@ -42,10 +42,6 @@ struct Directories {
     /// The reading of the continuous clock.
     var continuousTime: Duration { environment.time.continuousTime() }
 
-    var rootPath: String { root.path }
-
-    mutating func prepareRoot() throws(SluiceError) { try root.prepare() }
-
     /// Makes sure that no other pipeline of this process uses the root for this route.
     func occupyRoot() throws(SluiceError) -> StorePlace {
         let place: StorePlace
@@ -66,7 +62,7 @@ struct Directories {
 
     /// Adds all directories in which this process may have removed files.
     mutating func addAllEntries() {
-        for path in [root.path] + claimed.keys.sorted() { synchronization.addEntries(of: path) }
+        for path in [root.path] + claimedPaths { synchronization.addEntries(of: path) }
     }
 
     /// Synchronizes the directories with new entries.

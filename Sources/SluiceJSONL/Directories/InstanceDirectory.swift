@@ -46,9 +46,9 @@ final class InstanceDirectory {
                 if let directory = try claimNew(path, files: files) { return directory }
                 if attempts == 0 { throw .exists }
             } catch {
-                guard attempts > 0, error == .exists || error == .noSuchFile, root.isDirectory(in: files) else {
-                    throw error
-                }
+                guard attempts > 0, error == .exists || error == .noSuchFile,
+                    attempt(try files.status(of: root).kind == .directory, or: false)
+                else { throw error }
             }
         }
     }
@@ -137,14 +137,11 @@ final class InstanceDirectory {
     }
 
     private var readings: [StoreClock] {
-        do throws(SegmentReader.Failure) {
-            let reader = SegmentReader(files: files, encryption: nil)
-            let name = SegmentName(.normal, sequence: 0, created: SegmentName.unknownTime)
-            return try reader.read("\(path)/\(InstanceDirectory.lockName)", limit: 65_536, name).lines
-                .compactMap { StoreClock($0) }
-        } catch {
-            return []  // The names of segments tell their age well enough.
-        }
+        let reader = SegmentReader(files: files, encryption: nil)
+        let name = SegmentName(.normal, sequence: 0, created: SegmentName.unknownTime)
+        let file = "\(path)/\(InstanceDirectory.lockName)"
+        // Without readings, the names of segments tell their age well enough.
+        return attempt(try reader.read(file, limit: 65_536, name).lines.compactMap { StoreClock($0) }, or: [])
     }
 
     /// A process that is killed here, or a full disk, leaves half a line at most, which is ignored. The next line begins with a
@@ -176,14 +173,11 @@ final class InstanceDirectory {
 
     /// Removes the directory if nothing is left in it. Don't use it afterwards.
     func removeIfEmpty() {
-        do throws(FileError) {
-            // The lock file may be gone.
-            let names = try files.list(path)
-            guard names.allSatisfy({ $0 == InstanceDirectory.lockName || $0.isStatus }) else { return }
-            for name in names where name.isStatus { files.discardFile("\(path)/\(name)") }
-        } catch {
-            return
-        }
+        // The lock file may be gone.
+        guard let names = attempt(try files.list(path), or: nil),
+            names.allSatisfy({ $0 == InstanceDirectory.lockName || $0.isStatus })
+        else { return }
+        for name in names where name.isStatus { files.discardFile("\(path)/\(name)") }
         files.discardFile("\(path)/\(InstanceDirectory.lockName)")
         files.discardDirectory(path)
     }
@@ -244,11 +238,8 @@ final class InstanceDirectory {
         // Other code can close the descriptor or replace the directory. Files then seem to be missing or empty.
         guard try handle.isAt(path) else { throw .badDescriptor }
         for text in empty {
-            do throws(FileError) {
-                try files.removeFile("\(path)/\(text)")
-            } catch {
-                if error != .noSuchFile { listing.unknown.append(text) }
-            }
+            let failure = FileError.of(try files.removeFile("\(path)/\(text)"))
+            if let failure, failure != .noSuchFile { listing.unknown.append(text) }
         }
         return listing
     }
@@ -263,13 +254,5 @@ extension String {
 
     fileprivate func withoutSuffix(_ suffix: String) -> String? {
         hasSuffix(suffix) ? String(dropLast(suffix.count)) : nil
-    }
-
-    fileprivate func isDirectory(in files: any FileSystem) -> Bool {
-        do throws(FileError) {
-            return try files.status(of: self).kind == .directory
-        } catch {
-            return false
-        }
     }
 }

@@ -16,10 +16,9 @@ struct RootDirectory {
     ///
     /// - Throws: ``SluiceError/Code/storageUnavailable`` with advice.
     mutating func prepare() throws(SluiceError) {
-        guard RouteName.suffix(for: route) != nil else {
-            throw SluiceError(
-                .invalidArgument, "the name of the route is too long for a directory's name: \(route.prefix(20))…")
-        }
+        try SluiceError.require(
+            RouteName.suffix(for: route) != nil,
+            "the name of the route is too long for a directory's name: \(route.prefix(20))…")
         if let flaw = FilePath.flaw(of: path) { throw RootDirectory.unavailable(path, flaw) }
         do throws(FileError) {
             path = try FilePath.normalized(path, in: files)

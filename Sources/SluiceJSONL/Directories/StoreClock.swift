@@ -50,15 +50,12 @@ struct StoreClock: Equatable {
 
 extension StoreClock {
     init?(_ line: EventLine) {
-        do throws(SluiceError) {
-            let fields = try JSONReader.fields(of: line.bytes)
-            guard case .string(let boot) = fields["boot"], case .int(let continuous) = fields["continuous"],
-                case .int(let wall) = fields["wall"], case .int(let clock) = fields["clock"]
-            else { return nil }
-            (self.boot, self.continuous, self.wall, self.clock) = (boot, continuous, wall, clock)
-        } catch {
-            return nil  // A later version has written it.
-        }
+        // A later version may have written another line.
+        let fields = attempt(try JSONReader.fields(of: line.bytes), or: [:])
+        guard case .string(let boot) = fields["boot"], case .int(let continuous) = fields["continuous"],
+            case .int(let wall) = fields["wall"], case .int(let clock) = fields["clock"]
+        else { return nil }
+        (self.boot, self.continuous, self.wall, self.clock) = (boot, continuous, wall, clock)
     }
 
     var line: ArraySlice<UInt8> {

@@ -51,11 +51,7 @@ struct StorePlace: Sendable, Equatable {
 
     /// Whether the path still leads to this directory. The number of a deleted one can be that of a new one.
     private func isThere(in files: any FileSystem) -> Bool {
-        do throws(FileError) {
-            let status = try files.status(of: path)
-            return (status.device, status.inode) == (device, inode)
-        } catch {
-            return false
-        }
+        let status = attempt(try files.status(of: path), or: nil)
+        return status?.device == device && status?.inode == inode
     }
 }

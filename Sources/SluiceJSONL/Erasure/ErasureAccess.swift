@@ -2,16 +2,8 @@ internal import Sluice
 
 /// Erases events in all files of a store. It reads, decides and writes without the lock.
 struct ErasureAccess: Sendable {
-    private let access: StateAccess
-    private let deadLetters: DeadLetterAccess
-    init(_ access: StateAccess, _ deadLetters: DeadLetterAccess) {
-        self.access = access
-        self.deadLetters = deadLetters
-    }
-
-    private func eraser(_ isMatch: @escaping (EventLine) -> Bool) -> LineEraser {
-        LineEraser(reader: access.reader, isMatch: isMatch)
-    }
+    let access: StateAccess
+    let deadLetters: DeadLetterAccess
 
     /// Erases events and dead letters. Without `isMatch`, all events are erased unread, and dead letters stay.
     func erase(where isMatch: (@Sendable (EventLine) -> Bool)?) throws(SluiceError) -> ErasureReport {
@@ -20,13 +12,13 @@ struct ErasureAccess: Sendable {
             var report = try eraseElsewhere(isMatch)
             let directories = access.read(\.stored.directories.claimedPaths)
             if let isMatch {
-                deadLetters.readEarlier()
+                deadLetters.read(access.read(\.stored.unreadLetters))
                 report = report + eraseLetters(isMatch)
             }
             let (segments, failure) = try access.perform { state in state.segmentsToErase() }
             if let failure { report.left.append("events in the memory of the store can't be written: \(failure)") }
             if let isMatch {
-                report = report + erase(in: segments, with: eraser(isMatch))
+                report = report + erase(in: segments, with: LineEraser(reader: access.reader, isMatch: isMatch))
             } else {
                 // One at a time: callers of append must not wait for all of them.
                 for segment in segments { report.events += try access.perform { $0.stored.delete(segment) } }
@@ -36,7 +28,7 @@ struct ErasureAccess: Sendable {
             report.left += access.read(\.stored.directories.spares.left).map { "\($0): can't be removed" }
             // Files of dead letters and of batches whose events were all erased are gone too, and directories without files.
             let all = Set(directories).union(access.read(\.stored.directories.claimedPaths)).sorted()
-            for directory in all + [access.read(\.stored.directories.rootPath)] { synchronize(directory, &report) }
+            for directory in all + [access.read(\.stored.directories.root.path)] { synchronize(directory, &report) }
             return report
         }
     }
@@ -51,7 +43,11 @@ struct ErasureAccess: Sendable {
             let replacement = segment.path + InstanceDirectory.incompleteSuffix
             do throws(SegmentReader.Failure) {
                 guard let found = try eraser.find(in: segment.path, limit: segment.fileBytes, segment.name) else {
-                    try synchronize(segment)
+                    // A loss of power must not bring back the former contents of a reused file.
+                    if segment.name.isReused {
+                        let failure = FileError.of(try OpenFile(segment.path, [], in: access.files).synchronize())
+                        if let failure { throw .file(failure) }
+                    }
                     continue
                 }
                 try eraser.write(found, from: segment.path, limit: segment.fileBytes, to: replacement)
@@ -68,16 +64,6 @@ struct ErasureAccess: Sendable {
             }
         }
         return ErasureReport(events: events, left: problems.texts)
-    }
-
-    /// A loss of power must not bring back the former contents of a reused file.
-    private func synchronize(_ segment: Segment) throws(SegmentReader.Failure) {
-        guard segment.name.isReused else { return }
-        do throws(FileError) {
-            try OpenFile(segment.path, [], in: access.files).synchronize()
-        } catch {
-            throw .file(error)
-        }
     }
 
     private func eraseLetters(_ isMatch: @Sendable (EventLine) -> Bool) -> ErasureReport {
@@ -101,39 +87,21 @@ struct ErasureAccess: Sendable {
 
     /// A loss of power must not bring the former file back.
     private func synchronize(_ directory: String, _ report: inout ErasureReport) {
-        do throws(FileError) {
-            try access.files.synchronizeDirectory(directory)
-        } catch {
-            if error != .noSuchFile {
-                report.left.append("\(directory): may come back after a loss of power: \(error)")
-            }
+        if let failure = FileError.of(try access.files.synchronizeDirectory(directory)), failure != .noSuchFile {
+            report.left.append("\(directory): may come back after a loss of power: \(failure)")
         }
     }
 
     // MARK: Directories of other processes
-
-    /// Adds up the reports on the directories that this store doesn't use.
-    private func elsewhere(_ body: (String) -> ErasureReport) throws(SluiceError) -> ErasureReport {
-        let directories = try access.perform { $0.stored.directories }
-        do throws(FileError) {
-            return try directories.unclaimed().reduce(ErasureReport()) { $0 + body($1) }
-        } catch {
-            if error == .noSuchFile { return ErasureReport() }
-            return ErasureReport(left: ["the directories of other processes can't be listed: \(error)"])
-        }
-    }
 
     /// The observer gets the events as recovered.
     private func deleteEvents(in directory: InstanceDirectory) throws(FileError) -> ErasureReport {
         let listing = try directory.listing(largest: access.configuration.largestSegment)
         var report = ErasureReport(left: listing.unknown.map { "\(directory.path)/\($0): can't be read" })
         for (name, path, bytes) in listing.segments where name.lane.holdsEvents {
-            var count = 0
-            do throws(SegmentReader.Failure) {
-                count = try SegmentReader(files: access.files, encryption: nil).countLines(path, limit: bytes, name)
-            } catch {
-                // The file goes without a count.
-            }
+            // A file that can't be read goes without a count.
+            let reader = SegmentReader(files: access.files, encryption: nil)
+            let count = attempt(try reader.countLines(path, limit: bytes, name), or: 0)
             do throws(FileError) {
                 try access.files.removeFile(path)
                 access.read(\.stored.observer).recovered(count)
@@ -148,20 +116,28 @@ struct ErasureAccess: Sendable {
         return report
     }
 
+    /// Erases in the directories that this store doesn't use.
     private func eraseElsewhere(
         _ isMatch: (@Sendable (EventLine) -> Bool)?
     ) throws(SluiceError) -> ErasureReport {
-        try elsewhere { path in
-            let found = erase(in: path, isMatch)
-            guard let isMatch else { return found?.report ?? ErasureReport() }
-            if let (report, isSafe) = found {
-                if !isSafe { _ = access.use { $0.stored.directories.eraseLater(in: path, where: isMatch) } }
-                return report
+        let directories = try access.perform { $0.stored.directories }
+        var report = ErasureReport()
+        do throws(FileError) {
+            for path in try directories.unclaimed() {
+                let found = erase(in: path, isMatch)
+                report = report + (found?.report ?? ErasureReport())
+                guard let isMatch, found?.isSafe != true else { continue }
+                let isLater = access.use { $0.stored.directories.eraseLater(in: path, where: isMatch) }
+                if isLater, found == nil {
+                    report.left.append("\(path): a running process uses it: erase there, or when it has ended")
+                }
             }
-            let isLater = access.use { $0.stored.directories.eraseLater(in: path, where: isMatch) }
-            let advice = "\(path): a running process uses it: erase there, or when it has ended"
-            return ErasureReport(left: isLater ? [advice] : [])
+        } catch {
+            if error != .noSuchFile {
+                report.left.append("the directories of other processes can't be listed: \(error)")
+            }
         }
+        return report
     }
 
     /// Erases in a directory, unless a running process uses it: then it returns nil. The observer gets the events as
@@ -172,7 +148,7 @@ struct ErasureAccess: Sendable {
         do throws(FileError) {
             guard let directory = try InstanceDirectory.claim(path, files: access.files) else { return nil }
             guard let isMatch else { return (try deleteEvents(in: directory), true) }
-            let (report, damaged, isSafe) = eraser(isMatch).run(
+            let (report, damaged, isSafe) = LineEraser(reader: access.reader, isMatch: isMatch).run(
                 in: directory, largest: access.configuration.largestSegment)
             let observer = access.read(\.stored.observer)
             observer.recovered(report.events + damaged)

@@ -115,8 +115,8 @@ struct LineEraser {
 
 /// The files in which nothing could be erased, one text for each directory.
 struct EraserProblems {
-    private var first: [String: String] = [:]
-    private var counts: [String: Int] = [:]
+    /// The first reason, and the number of files, by directory.
+    private var problems: [String: (reason: String, count: Int)] = [:]
     /// Whether a store would deliver from one of the files.
     private(set) var areDeliverable = false
 
@@ -131,14 +131,13 @@ struct EraserProblems {
         case .encrypted(let error): reason = "can't be decrypted: \(error)"
         case .foreign: reason = "not a file of this user"
         }
-        counts[directory, default: 0] += 1
-        first[directory] = first[directory] ?? reason
+        problems[directory, default: (reason, 0)].count += 1
     }
 
     var texts: [String] {
-        first.sorted { $0.key < $1.key }.map { directory, reason in
-            let count = counts[directory] ?? 0
-            return "\(directory): \(count == 1 ? "a file" : "\(count) files") could not be read or replaced: \(reason)"
+        problems.sorted { $0.key < $1.key }.map { directory, problem in
+            let files = problem.count == 1 ? "a file" : "\(problem.count) files"
+            return "\(directory): \(files) could not be read or replaced: \(problem.reason)"
         }
     }
 }

@@ -79,13 +79,9 @@ struct Appender {
 
     /// Makes the file of the open segment as short as its lines.
     mutating func cutRest() {
-        guard reservedBytes > 0, let writer else { return }
-        do throws(FileError) {
-            try writer.cutRest()
-            reservedBytes = 0
-        } catch {
-            // It counts as it is.
-        }
+        // A file that can't be cut counts as it is.
+        guard reservedBytes > 0, let writer, FileError.of(try writer.cutRest()) == nil else { return }
+        reservedBytes = 0
     }
 
     /// Drops the buffer.

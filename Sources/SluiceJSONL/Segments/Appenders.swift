@@ -105,11 +105,8 @@ struct Appenders {
             } catch {
                 for position in positions.reversed() { appenders[lane.rawValue].removeLast(entries[position].line) }
                 for position in positions {
-                    do throws(SluiceError) {
-                        try store(entries[position].line, lane, at: now, &stored)
-                    } catch {
-                        errors[entries[position].index] = error
-                    }
+                    errors[entries[position].index] = SluiceError.of(
+                        try store(entries[position].line, lane, at: now, &stored))
                 }
             }
         }
@@ -169,9 +166,7 @@ struct Appenders {
     /// Closes all open segments. Lines that can't be written are lost.
     mutating func closeAll(at now: Duration, _ stored: inout StoredFiles) {
         for lane in Lane.allCases {
-            do throws(FileError) {
-                try close(lane, at: now, &stored)
-            } catch {
+            if FileError.of(try close(lane, at: now, &stored)) != nil {
                 closeWriter(lane, &stored)
                 stored.dropped(appenders[lane.rawValue].takeBuffered().count, .storeFailed, lane)
             }
@@ -185,14 +180,13 @@ struct Appenders {
         closeWriter(.rejected, &stored)
     }
 
-    /// Closes the segment of dead letters. They never wait in a buffer.
-    mutating func closeDeadLetters(_ stored: inout StoredFiles) { closeWriter(.rejected, &stored) }
-
     /// Closes the file of the open segment. Buffered lines stay for the next one.
-    private mutating func closeWriter(_ lane: Lane, _ stored: inout StoredFiles) {
+    mutating func closeWriter(_ lane: Lane, _ stored: inout StoredFiles) {
         guard let writer = appenders[lane.rawValue].takeWriter() else { return }
         // Others may have appended much more than a segment has.
-        let segment = Segment(closing: writer, fileBytes: min(writer.seal(), configuration.largestSegment))
+        let segment = Segment(
+            writer.name, created: writer.created, in: writer.directory.path, at: writer.path,
+            fileBytes: min(writer.seal(), configuration.largestSegment), usage: writer.usage)
         if writer.isForsaken { stored.stopReusing() }
         guard writer.usage.count > 0 else { return stored.remove(segment) }
         if lane.holdsEvents { segment.file = stored.directories.spares.keep(writer.file) }
@@ -287,12 +281,9 @@ struct Appenders {
                 guard stored.evict(segment) else { return false }
                 continue
             }
-            guard includingOpen, appenders[lane.rawValue].usage.count > 0 else { break }
-            do throws(FileError) {
-                try close(lane, at: stored.directories.continuousTime, &stored)
-            } catch {
-                break
-            }
+            guard includingOpen, appenders[lane.rawValue].usage.count > 0,
+                FileError.of(try close(lane, at: stored.directories.continuousTime, &stored)) == nil
+            else { break }
         }
         return true
     }
@@ -307,9 +298,9 @@ struct Appenders {
             if lane.holdsEvents { writer.directory.segments -= 1 }
             stored.dropped(writer.usage.count, .vanished, lane)
         }
-        for segment in stored.index.segments where segment.condition == .waiting && stored.files.isMissing(segment.path)
-        {
-            stored.lost(segment)
+        for segment in stored.index.segments where segment.condition == .waiting {
+            let failure = FileError.of(try stored.files.status(of: segment.path))
+            if failure == .noSuchFile { stored.lost(segment) }
         }
         stored.removeUnremoved()
         for lane in Lane.allCases { closeWriter(lane, &stored) }

@@ -42,25 +42,19 @@ final class Segment {
     /// Whether the file has lines that aren't in ``letters``: replayed, discarded or damaged ones.
     fileprivate(set) var hasRemovedLines = false
 
-    init(_ name: SegmentName, created: Duration, in directory: String, at path: String, fileBytes: Int) {
+    /// `usage` counts the lines that this process has written to it. Nil for a segment of an earlier process.
+    init(
+        _ name: SegmentName, created: Duration, in directory: String, at path: String, fileBytes: Int,
+        usage: Usage? = nil
+    ) {
         self.name = name
         self.created = created
         self.directory = directory
         self.path = path
         self.fileBytes = fileBytes
-        isEarlier = true
-        eventBytes = 0
-    }
-
-    init(closing writer: SegmentWriter, fileBytes: Int) {
-        name = writer.name
-        directory = writer.directory.path
-        path = writer.path
-        self.fileBytes = fileBytes
-        isEarlier = false
-        created = writer.created
-        count = writer.usage.count
-        eventBytes = writer.usage.eventBytes
+        isEarlier = usage == nil
+        count = usage?.count
+        eventBytes = usage?.eventBytes ?? 0
     }
 
     var lane: Lane { name.lane }

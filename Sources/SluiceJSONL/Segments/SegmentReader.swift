@@ -81,12 +81,8 @@ struct SegmentReader {
 
     /// Returns nil if others have closed the file, or may have put another one in its place.
     private func read(_ open: OpenFile, at path: String, limit: Int) -> [UInt8]? {
-        do throws(FileError) {
-            let bytes = try open.read(upTo: limit)
-            return try open.size(ifOnlyAt: path) == nil ? nil : bytes
-        } catch {
-            return nil
-        }
+        guard let bytes = attempt(try open.read(upTo: limit), or: nil) else { return nil }
+        return attempt(try open.size(ifOnlyAt: path), or: nil) == nil ? nil : bytes
     }
 }
 

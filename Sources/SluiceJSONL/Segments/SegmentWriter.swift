@@ -22,14 +22,14 @@ final class SegmentWriter {
     private var refusedBytes = 0
 
     init(
-        _ name: SegmentName, created: Duration, in directory: InstanceDirectory, until deadline: Duration,
-        synchronizesEachWrite: Bool, reusing spare: SpareFiles.Spare?, files: any FileSystem
+        _ name: SegmentName, created: Duration, in directory: InstanceDirectory, _ configuration: Configuration,
+        reusing spare: SpareFiles.Spare?, files: any FileSystem
     ) throws(FileError) {
         self.name = name
         self.created = created
         self.directory = directory
-        self.deadline = deadline
-        self.synchronizesEachWrite = synchronizesEachWrite
+        deadline = created + configuration.segmentAge
+        synchronizesEachWrite = configuration.synchronizesEachWrite(name.lane)
         path = directory.path(of: name)
         if let spare {
             try spare.rename(to: path, in: files)
@@ -49,11 +49,7 @@ final class SegmentWriter {
         do throws(FileError) {
             // Before the write, because the file's number may be that of a file of the host by now.
             if directory.isDeleted(at: now) { throw .noSuchFile }
-            if name.isReused {
-                try file.write(lines.bytes, at: usage.fileBytes, &written)
-            } else {
-                try file.write(lines.bytes, &written)
-            }
+            try file.write(lines.bytes, at: name.isReused ? usage.fileBytes : nil, &written)
             if synchronizesEachWrite {
                 isForsaken = true
                 try file.synchronize()
@@ -89,34 +85,24 @@ final class SegmentWriter {
 
     /// The size of the file, which others may have changed; `expected` if it can't be read.
     private func size(behind expected: Int) -> Int {
-        do throws(FileError) { return try file.status().size } catch { return expected }
+        attempt(try file.status().size, or: expected)
     }
 
     /// Ends the writing. If others have renamed the file, it gets its name back.
     ///
     /// - Returns: the size up to the last accepted line.
     func seal() -> Int {
-        do throws(FileError) {
-            if try !file.isAt(path) { try file.link(at: path, through: path + InstanceDirectory.incompleteSuffix) }
-        } catch {
-            // It was deleted, or can't be read either.
+        // If this fails, the file was deleted, or can't be read either.
+        if attempt(try !file.isAt(path), or: false) {
+            _ = FileError.of(try file.link(at: path, through: path + InstanceDirectory.incompleteSuffix))
         }
         guard name.isReused else { return max(0, size(behind: usage.fileBytes + refusedBytes) - refusedBytes) }
         let size = size(behind: usage.fileBytes)
-        do throws(FileError) {
-            if size > usage.fileBytes { try cutRest() }
-        } catch {
-            // Newlines stay, or a torn line. They are not read.
-        }
+        // If this fails, newlines stay, or a torn line. They are not read.
+        if size > usage.fileBytes { _ = FileError.of(try cutRest()) }
         return min(size, usage.fileBytes)
     }
 
     /// Whether others have deleted the file. Writing to it still succeeds, without effect.
-    var isDeleted: Bool {
-        do throws(FileError) {
-            return try file.status().links == 0
-        } catch {
-            return false
-        }
-    }
+    var isDeleted: Bool { attempt(try file.status().links == 0, or: false) }
 }

@@ -50,12 +50,8 @@ struct SpareFiles {
 
         /// Returns whether it is gone.
         fileprivate func remove(in files: any FileSystem) -> Bool {
-            do throws(FileError) {
-                try files.removeFile(path)
-                return true
-            } catch {
-                return error == .noSuchFile
-            }
+            let failure = FileError.of(try files.removeFile(path))
+            return failure == nil || failure == .noSuchFile
         }
 
         /// Gives the file the name of a segment.

@@ -1,26 +1,13 @@
 extension FileSystem {
     /// Makes a directory and its missing parents, each with permissions 0700.
     package func makeDirectories(_ path: String) throws(FileError) {
-        do throws(FileError) {
-            try makeDirectoryIfMissing(path)
-        } catch {
-            let parent = FilePath.parent(of: path)
-            guard error == .noSuchFile, parent != path else { throw error }
+        let parent = FilePath.parent(of: path)
+        var failure = FileError.of(try makeDirectory(path, mode: 0o700))
+        if failure == .noSuchFile, parent != path {
             try makeDirectories(parent)
-            try makeDirectoryIfMissing(path)
+            failure = FileError.of(try makeDirectory(path, mode: 0o700))
         }
-    }
-
-    /// Makes a directory with permissions 0700. Returns whether it was missing.
-    @discardableResult
-    package func makeDirectoryIfMissing(_ path: String) throws(FileError) -> Bool {
-        do throws(FileError) {
-            try makeDirectory(path, mode: 0o700)
-            return true
-        } catch {
-            guard error == .exists else { throw error }
-            return false
-        }
+        if let failure, failure != .exists { throw failure }
     }
 
     /// The status of a path; nil if nothing is there.
@@ -54,29 +41,18 @@ extension FileSystem {
     }
 
     /// Removes a file if possible. Use it for files that do no harm if they stay.
-    package func discardFile(_ path: String) {
-        do throws(FileError) {
-            try removeFile(path)
-        } catch {}
-    }
+    package func discardFile(_ path: String) { _ = FileError.of(try removeFile(path)) }
 
     /// Removes a directory if it is empty and can be removed.
-    package func discardDirectory(_ path: String) {
-        do throws(FileError) {
-            try removeDirectory(path)
-        } catch {}
-    }
+    package func discardDirectory(_ path: String) { _ = FileError.of(try removeDirectory(path)) }
 
     /// Makes creations, renames and removals in a directory survive a loss of power. Follows a symbolic link.
     ///
     /// It does nothing if the file system can't synchronize directories, as CIFS and some FUSE drives can't.
     package func synchronizeDirectory(_ path: String) throws(FileError) {
         let directory = try OpenFile("\(path)/.", .directory, in: self)
-        do throws(FileError) {
-            try directory.synchronize()
-        } catch {
-            guard error == .invalidArgument || error == .notSupported else { throw error }
-        }
+        let failure = FileError.of(try directory.synchronize())
+        if let failure, failure != .invalidArgument, failure != .notSupported { throw failure }
     }
 }
 
@@ -94,18 +70,19 @@ package enum FilePath {
         return parent == path ? [] : [parent] + ancestors(of: parent)
     }
 
-    /// The same text for all absolute paths to a file, even if they lead through symbolic links. Until the directories exist,
-    /// paths that go up and down have other texts.
+    /// The same text for all absolute paths to a file, even if they lead through symbolic links, or through directories that
+    /// don't exist yet.
     package static func identity(of path: String, in fileSystem: some FileSystem) -> String {
         for ancestor in path.hasPrefix("/") ? ancestors(of: path) : [] {
-            do throws(FileError) {
-                // With the dot, it follows a symbolic link.
-                let status = try fileSystem.status(of: "\(ancestor)/.")
-                let rest = path.dropFirst(ancestor.count).split(separator: "/").filter { $0 != "." }
-                return "\(status.device) \(status.inode) \(rest.joined(separator: "/"))"
-            } catch {
-                // It is missing, or may not be looked into.
+            // With the dot, it follows a symbolic link. A directory that is missing or may not be looked into doesn't count.
+            guard let status = attempt(try fileSystem.status(of: "\(ancestor)/."), or: nil) else { continue }
+            let rest = path.dropFirst(ancestor.count).split(separator: "/").filter { $0 != "." }
+            // `..` undoes a directory that is missing. What remains may exist.
+            if let up = rest.firstIndex(of: ".."), up > 0 {
+                let parts = [Substring(ancestor)] + rest[..<(up - 1)] + rest[(up + 1)...]
+                return identity(of: parts.joined(separator: "/"), in: fileSystem)
             }
+            return "\(status.device) \(status.inode) \(rest.joined(separator: "/"))"
         }
         return path
     }
@@ -126,7 +103,7 @@ package enum FilePath {
     /// Returns the absolute path, as ``normalized(_:in:)`` does. A path that is invalid or can't be resolved stays as it is,
     /// and its first use throws.
     package static func absolute(_ path: String, in fileSystem: some FileSystem) -> String {
-        do throws(FileError) { return try normalized(path, in: fileSystem) } catch { return path }
+        attempt(try normalized(path, in: fileSystem), or: path)
     }
 
     /// The absolute path without slashes at the end, which would follow a symbolic link. It stays valid if the working

@@ -89,12 +89,9 @@ public struct LineEncryption: Sendable {
     /// - Throws: ``SluiceError/Code/invalidArgument`` if the id of the key can't be stored.
     package func validate() throws(SluiceError) {
         guard let keyID else { return }
-        let isValid = (1...64).contains(keyID.utf8.count) && keyID.utf8.allSatisfy(LineEncryption.isPartOfID)
-        guard isValid else {
-            throw SluiceError(
-                .invalidArgument,
-                "the id of the encryption's key can't be stored: use 1 to 64 letters, digits, -, _ and . in ASCII")
-        }
+        try SluiceError.require(
+            (1...64).contains(keyID.utf8.count) && keyID.utf8.allSatisfy(LineEncryption.isPartOfID),
+            "the id of the encryption's key can't be stored: use 1 to 64 letters, digits, -, _ and . in ASCII")
     }
 
     private static func isPartOfID(_ byte: UInt8) -> Bool {

@@ -29,31 +29,23 @@ package final class OpenFile: Sendable {
         try write(bytes, &written)
     }
 
-    /// Writes all bytes, in as many calls as necessary, and adds their number to `written`, even if this throws.
-    package func write(_ bytes: ArraySlice<UInt8>, _ written: inout Int) throws(FileError) {
+    /// Writes all bytes, in as many calls as necessary, and adds their number to `written`, even if this throws. A file that was
+    /// not opened with ``OpenOptions/append`` needs an offset.
+    package func write(_ bytes: ArraySlice<UInt8>, at offset: Int? = nil, _ written: inout Int) throws(FileError) {
         // withUnsafeBufferPointer supports typed throws, withUnsafeBytes doesn't.
         try bytes.withUnsafeBufferPointer { buffer throws(FileError) in
             var rest = UnsafeRawBufferPointer(buffer)
             while !rest.isEmpty {
-                let count = try fileSystem.write(rest, to: descriptor)
+                let count =
+                    if let offset {
+                        try fileSystem.write(rest, to: descriptor, at: offset + buffer.count - rest.count)
+                    } else {
+                        try fileSystem.write(rest, to: descriptor)
+                    }
                 // A file that takes nothing would be written to endlessly.
                 guard count > 0 else { throw .inputOutput }
                 written += count
                 rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
-            }
-        }
-    }
-
-    /// Writes all bytes at an offset, in as many calls as necessary, and adds their number to `written`, even if this throws.
-    /// The file was not opened with ``OpenOptions/append``.
-    package func write(_ bytes: ArraySlice<UInt8>, at offset: Int, _ written: inout Int) throws(FileError) {
-        try bytes.withUnsafeBufferPointer { buffer throws(FileError) in
-            let start = written
-            while written - start < buffer.count {
-                let rest = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer).dropFirst(written - start))
-                let count = try fileSystem.write(rest, to: descriptor, at: offset + written - start)
-                guard count > 0 else { throw .inputOutput }
-                written += count
             }
         }
     }
@@ -128,12 +120,5 @@ package final class OpenFile: Sendable {
 
     /// Locks the file if its file system can do that. Returns false if another opening holds the lock, or if the file
     /// was removed.
-    package func tryLock() -> Bool {
-        do throws(FileError) {
-            guard try lock() else { return false }
-            return try status().links > 0
-        } catch {
-            return true
-        }
-    }
+    package func tryLock() -> Bool { attempt(try lock() && status().links > 0, or: true) }
 }

@@ -32,18 +32,14 @@ package enum PersistedRecord<Value: PersistedValue> {
     }
 
     private static func parsed(_ bytes: [UInt8], _ item: String) -> (object: Properties, version: Int)? {
-        do throws(SluiceError) {
-            // As in an event's line: the object can have as many levels as the properties of an event.
-            let record = try JSONReader.fields(of: bytes)
-            guard case .object(let object) = record[item] else { return nil }
-            var version: Int?
-            if case .int(let number)? = record["version"] { version = Int(clamping: number) }
-            guard record["checksum"] == .string(checksum(of: object, version)) else { return nil }
-            // Files without a version are older than versions.
-            return (object, version ?? 1)
-        } catch {
-            return nil
-        }
+        // As in an event's line: the object can have as many levels as the properties of an event.
+        let record = attempt(try JSONReader.fields(of: bytes), or: [:])
+        guard case .object(let object) = record[item] else { return nil }
+        var version: Int?
+        if case .int(let number)? = record["version"] { version = Int(clamping: number) }
+        guard record["checksum"] == .string(checksum(of: object, version)) else { return nil }
+        // Files without a version are older than versions.
+        return (object, version ?? 1)
     }
 
     /// FNV-1a with 64 bits, in hexadecimal. It detects accidents, not forgeries.

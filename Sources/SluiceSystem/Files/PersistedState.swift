@@ -171,11 +171,8 @@ public final class PersistedState<Value: PersistedValue>: Sendable {
 
     private func loadIfPossible() {
         guard !memory.withLock(\.isLoaded) else { return }
-        do throws(SluiceError) {
-            try loadOnce()
-        } catch {
-            // load() and every write do the same, and throw or report it.
-        }
+        // load() and every write do the same, and throw or report its error.
+        _ = SluiceError.of(try loadOnce())
     }
 
     private func loadOnce() throws(SluiceError) {

@@ -110,9 +110,8 @@ extension Persistence.Place {
     private func file(_ item: String, in directory: String) throws(SluiceError) -> StateFile {
         let parts = item.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         let isName = parts[0].allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) || $0 == "-" || $0 == "_" }
-        guard isName, !parts[0].isEmpty else {
-            throw SluiceError(.invalidArgument, "a state named \"\(item)\": use letters, digits and hyphens")
-        }
+        try SluiceError.require(
+            isName && !parts[0].isEmpty, "a state named \"\(item)\": use letters, digits and hyphens")
         return StateFile(([parts[0], "json"] + parts.dropFirst()).joined(separator: "."), in: directory)
     }
 

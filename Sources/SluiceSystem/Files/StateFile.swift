@@ -53,11 +53,9 @@ package struct StateFile: Sendable {
     /// Replaces the bytes. If this throws, the old ones are still there. If the directory can't be synchronized, the new
     /// ones are in place, but a loss of power can bring the old ones back.
     package func write(_ bytes: [UInt8]) throws(SluiceError) {
-        guard bytes.count <= StateFile.maximumBytes else {
-            throw SluiceError(
-                .invalidArgument, "\(self.path) would take \(bytes.count) bytes, more than it may have: keep less there"
-            )
-        }
+        try SluiceError.require(
+            bytes.count <= StateFile.maximumBytes,
+            "\(self.path) would take \(bytes.count) bytes, more than it may have: keep less there")
         do throws(FileError) {
             let path = try normalizedPath()
             if let status = try fileSystem.statusIfPresent(of: path), status.kind != .file { throw .tooManyLinks }
@@ -128,12 +126,9 @@ package struct StateFile: Sendable {
         }
     }
 
+    /// Without an error, because the new bytes are in place: the write must not be reported as failed.
     private func synchronize(_ directory: String) {
-        do throws(FileError) {
-            try fileSystem.synchronizeDirectory(directory)
-        } catch {
-            // The new bytes are in place, so the write must not be reported as failed.
-        }
+        _ = FileError.of(try fileSystem.synchronizeDirectory(directory))
     }
 
     /// Removes the temporary files that no living process has locked. They may contain ids of users.

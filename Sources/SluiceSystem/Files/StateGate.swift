@@ -179,11 +179,8 @@ package final class StateGate: KeptState {
         var count = 0
         var failure: SluiceError?
         for state in states {
-            do throws(SluiceError) {
-                count += try state.remove(forgetting: forgetting)
-            } catch {
-                failure = failure ?? error
-            }
+            let error = SluiceError.of(try count += state.remove(forgetting: forgetting))
+            failure = failure ?? error
         }
         if let failure { throw failure }
         return count

@@ -7,20 +7,16 @@ extension SystemFileSystem {
 
     package func overwritesInPlace(_ path: String) -> Bool {
         #if os(Linux) || os(Android)
-            do throws(FileError) {
-                let device = try status(of: path).device
-                let major = device >> 8 & 0xFFF | device >> 32 & ~0xFFF
-                let minor = device & 0xFF | device >> 12 & ~0xFF
-                let mounts = try OpenFile("/proc/self/mountinfo", [], in: self).read(upTo: 4_194_304)
-                // 36 35 98:0 /root /mount options shared:1 - ext4 /dev/root rw
-                let fields = mounts.split(separator: UInt8(ascii: "\n")).lazy
-                    .map { String(decoding: $0, as: UTF8.self).split(separator: " ") }
-                    .first { $0.count > 2 && $0[2] == "\(major):\(minor)" }
-                guard let fields, let dash = fields.firstIndex(of: "-"), dash + 1 < fields.count else { return false }
-                return SystemFileSystem.overwriting.contains { $0 == fields[dash + 1] }
-            } catch {
-                return false
-            }
+            guard let device = attempt(try status(of: path).device, or: nil) else { return false }
+            let major = device >> 8 & 0xFFF | device >> 32 & ~0xFFF
+            let minor = device & 0xFF | device >> 12 & ~0xFF
+            let mounts = attempt(try OpenFile("/proc/self/mountinfo", [], in: self).read(upTo: 4_194_304), or: [])
+            // 36 35 98:0 /root /mount options shared:1 - ext4 /dev/root rw
+            let fields = mounts.split(separator: UInt8(ascii: "\n")).lazy
+                .map { String(decoding: $0, as: UTF8.self).split(separator: " ") }
+                .first { $0.count > 2 && $0[2] == "\(major):\(minor)" }
+            guard let fields, let dash = fields.firstIndex(of: "-"), dash + 1 < fields.count else { return false }
+            return SystemFileSystem.overwriting.contains { $0 == fields[dash + 1] }
         #else
             return false
         #endif

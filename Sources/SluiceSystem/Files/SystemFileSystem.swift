@@ -66,14 +66,7 @@ package struct SystemFileSystem: FileSystem {
         _ = close(file.rawValue)
     }
 
-    private func isOpen(_ file: FileDescriptor) -> Bool {
-        do throws(FileError) {
-            _ = try status(of: file)
-            return true
-        } catch {
-            return error != .badDescriptor
-        }
-    }
+    private func isOpen(_ file: FileDescriptor) -> Bool { FileError.of(try status(of: file)) != .badDescriptor }
 
     package func read(
         from file: FileDescriptor, into buffer: UnsafeMutableRawBufferPointer, at offset: Int
@@ -167,13 +160,9 @@ package struct SystemFileSystem: FileSystem {
     }
 
     package func lock(_ file: FileDescriptor) throws(FileError) -> Bool {
-        do throws(FileError) {
-            _ = try checked { flock(file.rawValue, LOCK_EX | LOCK_NB) }
-            return true
-        } catch {
-            if error.code == EWOULDBLOCK { return false }
-            throw error
-        }
+        let failure = FileError.of(try checked { flock(file.rawValue, LOCK_EX | LOCK_NB) })
+        if let failure, failure.code != EWOULDBLOCK { throw failure }
+        return failure == nil
     }
 
     package func unlock(_ file: FileDescriptor) {

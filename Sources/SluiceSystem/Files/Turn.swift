@@ -16,13 +16,10 @@ package final class Turn: Sendable {
     package func take<Result>(_ body: () throws(SluiceError) -> Result) throws(SluiceError) -> Result {
         while true {
             if let result = try takeIfFree(body) { return result }
-            guard owner.withLock(\.self) != currentThread else {
-                throw SluiceError(
-                    .invalidArgument,
-                    "a closure of a Persistence or of an erasure uses the plugin or the store that has called it: use only "
-                        + "what it gets"
-                )
-            }
+            try SluiceError.require(
+                owner.withLock(\.self) != currentThread,
+                "a closure of a Persistence or of an erasure uses the plugin or the store that has called it: use only "
+                    + "what it gets")
             // A write takes longer than this.
             SystemFileSystem.pause()
         }

@@ -39,13 +39,9 @@ package struct AppLife: Sendable {
         case (.connectivity, _): phase
         case (_, .terminated): nil
         case (.launched, .unknown): .launched
-        case (.didBecomeActive, .unknown), (.didBecomeActive, .launched), (.didBecomeActive, .interrupted),
-            (.didBecomeActive, .background):
-            .active
+        case (.didBecomeActive, _) where phase != .active: .active
         case (.willResignActive, .unknown), (.willResignActive, .launched), (.willResignActive, .active): .interrupted
-        case (.didEnterBackground, .unknown), (.didEnterBackground, .launched), (.didEnterBackground, .active),
-            (.didEnterBackground, .interrupted):
-            .background
+        case (.didEnterBackground, _) where phase != .background: .background
         case (.willTerminate, _): .terminated
         default: nil
         }

@@ -25,3 +25,12 @@ package struct FNV1a: Sendable {
         if isDone == nil { add(Array(bytes)) }
     }
 }
+
+extension UInt64 {
+    /// The finalizer of SplitMix64. Each bit depends on all bits.
+    package var mixed: UInt64 {
+        let half = (self ^ self >> 30) &* 0xBF58_476D_1CE4_E5B9
+        let whole = (half ^ half >> 27) &* 0x94D0_49BB_1331_11EB
+        return whole ^ whole >> 31
+    }
+}

@@ -76,14 +76,9 @@ package struct SystemTime: TimeSource {
         try await ContinuousClock().sleep(for: rest)
     }
 
-    private static func read(_ clock: clockid_t) -> timespec {
+    private static func duration(_ clock: clockid_t) -> Duration {
         var time = timespec()
         clock_gettime(clock, &time)
-        return time
-    }
-
-    private static func duration(_ clock: clockid_t) -> Duration {
-        let time = read(clock)
         return Duration(
             secondsComponent: Int64(time.tv_sec), attosecondsComponent: Int64(time.tv_nsec) * 1_000_000_000)
     }

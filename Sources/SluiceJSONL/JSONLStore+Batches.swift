@@ -1,23 +1,26 @@
-internal import Sluice
+public import Sluice
 
-/// Takes and settles batches. Reads and removes files without the lock.
-struct BatchAccess: Sendable {
-    private let access: StateAccess
-    private let deadLetters: DeadLetterAccess
-    private let erasures: ErasureAccess
-    private let synchronizer: Synchronizer
-
-    init(
-        _ access: StateAccess, _ deadLetters: DeadLetterAccess, _ erasures: ErasureAccess, _ synchronizer: Synchronizer
-    ) {
-        self.access = access
-        self.synchronizer = synchronizer
-        self.deadLetters = deadLetters
-        self.erasures = erasures
-    }
-
-    func next(_ size: BatchSize) throws(SluiceError) -> Batch? {
-        var draft = BatchDraft(size)
+/// Taking and settling batches. It reads and removes files without the lock.
+extension JSONLStore {
+    /// Hands out the oldest segment of the highest priority as one batch, or several small ones together.
+    ///
+    /// ```swift
+    /// let store = JSONLStore(at: stateDirectory)
+    /// try store.open()
+    /// while let batch = try store.nextBatch(BatchSize(events: 100, bytes: 1 << 20)) { try store.settle(batch.id) }
+    /// ```
+    ///
+    /// Segments of one priority are joined, in their order, as long as all of their events fit into the requested size and
+    /// into an eighth of the capacity. The open segment is closed for that. Later segments get the requested size, between 20 and 500
+    /// events.
+    ///
+    /// - Throws: ``SluiceError/Code/inputOutput`` if a segment can't be read now. After three attempts it is skipped,
+    ///   because it must not block later events. Its events then count as ``DropReason/unreadable``. The next call
+    ///   retries it when nothing else waits; delivery makes that call after the next event. If the retry succeeds, its
+    ///   events count as recovered and come after later ones. Its file counts towards the capacity, is evicted before the
+    ///   other files of its priority, and expires.
+    public func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
+        var draft = BatchDraft(size, joinedUpTo: access.configuration.batchBytes)
         var hasMarks = false
         var (step, mustErase) = try access.perform { state throws(SluiceError) in
             (
@@ -25,7 +28,7 @@ struct BatchAccess: Sendable {
                 !state.stored.directories.lateErasures.isEmpty
             )
         }
-        if mustErase, erasures.eraseLate(), case .done(nil) = step {
+        if mustErase, erasureAccess.eraseLate(), case .done(nil) = step {
             step = try access.perform { state throws(SluiceError) in
                 try state.batches.begin(&draft, &state.appenders, &state.stored)
             }
@@ -33,10 +36,10 @@ struct BatchAccess: Sendable {
         while true {
             switch step {
             case .done(let batch):
-                if hasMarks { deadLetters.writeMarks() }
+                if hasMarks { deadLetterAccess.writeMarks() }
                 return batch
             case .read(let segment, let file, let unreadLetters):
-                deadLetters.read(unreadLetters)
+                deadLetterAccess.read(unreadLetters)
                 // Without the lock: callers of append must not wait for a file to be read.
                 let result = Result { () throws(SegmentReader.Failure) in
                     try access.reader.read(segment.path, from: file, limit: segment.fileBytes, segment.name)
@@ -49,19 +52,22 @@ struct BatchAccess: Sendable {
         }
     }
 
-    /// Marks settled events in their files.
-    func settle(_ places: [Int], of batch: Batch.ID) {
-        do throws(SluiceError) {
-            try access.perform { $0.batches.settle(places, of: batch, in: &$0.stored) }
-        } catch {
-            // The store is closed. A later process returns the events.
-        }
-        deadLetters.writeMarks()
+    /// Marks delivered events in the batch's files: one byte for each, in place. They survive the failures that an event
+    /// survives after ``append(_:)``.
+    ///
+    /// If an event can't be marked, the store reports a note, and a later process may deliver the event a second time.
+    public func settle(_ places: [Int], of batch: Batch.ID) {
+        // If the store is closed, a later process returns the events.
+        _ = SluiceError.of(try access.perform { $0.batches.settle(places, of: batch, in: &$0.stored) })
+        deadLetterAccess.writeMarks()
     }
 
-    // MARK: Settling
-
-    func settle(_ batch: Batch.ID) throws(SluiceError) {
+    /// Removes the batch's files.
+    ///
+    /// - Throws: ``SluiceError/Code/inputOutput`` if a file can't be removed, or must stay because rejected events of the
+    ///   batch can't be written. The store retries the removal. This process doesn't hand out its events a second time,
+    ///   but a later one may.
+    public func settle(_ batch: Batch.ID) throws(SluiceError) {
         let (segments, hasLetters) = try access.perform { state throws(SluiceError) in
             state.stored.removeUnremoved()
             let segments = try state.batches.settle(batch, in: &state.stored)
@@ -69,7 +75,7 @@ struct BatchAccess: Sendable {
         }
         var pending: [Segment] = []
         if hasLetters {
-            deadLetters.finish()
+            deadLetterAccess.finish()
             pending = access.use { state in
                 state.stored.removeUnremoved()
                 return segments.map(\.segment).filter(state.stored.deadLetters.isPending)
