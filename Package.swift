@@ -92,6 +92,13 @@ let examples: [Target] = [
         path: "Examples/FeatureModuleExample/Host"),
 ]
 
+// Swift 6.1 has no default isolation. There, the target compiles as any other one.
+#if compiler(>=6.2)
+    let mainActor: [SwiftSetting] = [.unsafeFlags(["-default-isolation", "MainActor"])]
+#else
+    let mainActor: [SwiftSetting] = []
+#endif
+
 let tests: [Target] = [
     .executableTarget(name: "EventsOnly", dependencies: ["FeatureModule", "SluiceEvents"], path: "Tests/EventsOnly"),
     .executableTarget(
@@ -134,12 +141,12 @@ let tests: [Target] = [
         ]),
     .testTarget(
         name: "MainActorTests", dependencies: ["SluiceMemory", "SluiceTesting"],
-        swiftSettings: [.unsafeFlags(["-default-isolation", "MainActor"])]),
+        swiftSettings: mainActor),
     .testTarget(
         name: "Swift5Tests", dependencies: ["SluiceMemory", "SluiceTesting"],
         swiftSettings: [.swiftLanguageMode(.v5)]),
     .testTarget(name: "SluiceTestingTests", dependencies: ["SluiceTesting", "SluiceMemory", "SluiceStdout"]),
-    .testTarget(name: "SluiceJSONLTests", dependencies: ["SluiceJSONL", "SluiceTesting", "TestSupport"]),
+    .testTarget(name: "SluiceJSONLTests", dependencies: ["SluiceJSONL", "SluiceLibC", "SluiceTesting", "TestSupport"]),
     .testTarget(
         name: "SluiceFilesTests",
         dependencies: ["SluiceFiles", "SluiceGzip", "SluiceJSONL", "SluiceMemory", "SluiceTesting", "TestSupport"]),

@@ -16,7 +16,7 @@ struct FoundationTests {
     private let directory: TemporaryDirectory
 
     init() throws {
-        directory = try TemporaryDirectory()
+        directory = TemporaryDirectory()
     }
 
     @Test(

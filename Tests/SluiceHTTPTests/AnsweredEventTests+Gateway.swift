@@ -36,24 +36,16 @@ extension AnsweredEventTests {
 
         private struct State {
             var requests = 0
-            var sizes: [Int] = []
             var accepted: [Int] = []
             var answersAll: Answer?
-            var blip: (request: Int, answer: Answer)?
         }
 
-        /// In turn.
-        private let answers: [Answer]
+        private let answer: Answer
         private let format: String
-        private let headers: [(name: String, value: String)]
         private let state = Locked(State())
 
-        init(
-            _ answers: Answer..., format: String = "ndjson", headers: [(name: String, value: String)] = []
-        ) {
-            self.answers = answers
-            self.headers = headers
-            self.format = format
+        init(_ answer: Answer, format: String = "ndjson") {
+            (self.answer, self.format) = (answer, format)
         }
 
         private func success(of body: String) -> String {
@@ -69,12 +61,8 @@ extension AnsweredEventTests {
         }
 
         var requests: Int { state.withLock(\.requests) }
-        var sizes: [Int] { state.withLock(\.sizes) }
         /// In the order of arrival.
         var accepted: [Int] { state.withLock(\.accepted) }
-
-        /// The answer to one request, whatever it has.
-        func answer(request: Int, with answer: Answer) { state.withLock { $0.blip = (request, answer) } }
 
         func answerAll(_ answer: Answer?) { state.withLock { $0.answersAll = answer } }
 
@@ -84,20 +72,16 @@ extension AnsweredEventTests {
 
         func send(_ request: HTTPRequest) async throws -> HTTPResponse {
             let body = String(decoding: request.body, as: UTF8.self)
-            let numbers = Self.numbers(in: body)
             return try state.withLock { state in
                 state.requests += 1
-                state.sizes.append(numbers.count)
-                let own = body.contains("poison") ? answers[state.requests % answers.count] : nil
-                let blip = state.blip.flatMap { $0.request == state.requests ? $0.answer : nil }
-                guard let answer = state.answersAll ?? blip ?? own else {
-                    state.accepted += numbers
-                    return HTTPResponse(status: 200, body: Array(success(of: body).utf8))
+                guard let answer = state.answersAll ?? (body.contains("poison") ? answer : nil) else {
+                    state.accepted += Self.numbers(in: body)
+                    return HTTPResponse(200, success(of: body))
                 }
                 switch answer {
                 case .status(let status):
-                    return HTTPResponse(status: status, headers: headers, body: Array("rule 942100 says no".utf8))
-                case .page: return HTTPResponse(status: 200, body: Array("<html>rule 942100 says no</html>".utf8))
+                    return HTTPResponse(status, "rule 942100 says no")
+                case .page: return HTTPResponse(200, "<html>rule 942100 says no</html>")
                 case .named:
                     let lines = body.split(separator: "\n").map { (line: $0, isBad: $0.contains("poison")) }
                     for (line, isBad) in lines where !isBad { state.accepted += Self.numbers(in: line) }

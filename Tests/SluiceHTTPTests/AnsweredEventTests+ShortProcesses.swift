@@ -34,7 +34,7 @@ extension AnsweredEventTests {
         "processes that only track and shut down deliver everything between bad events",
         arguments: [403, 302, 500, 502], [false, true])
     func shortLivedProcesses(status: Int, isAnswered: Bool) async throws {
-        let (directory, time) = (try TemporaryDirectory(), RunningTime())
+        let (directory, time) = (TemporaryDirectory(), RunningTime())
         let client = Gateway(.status(status))
         for launch in 0..<12 {
             try await live(
@@ -53,7 +53,7 @@ extension AnsweredEventTests {
         "critical events that the receiver dislikes don't keep short-lived processes from sending the others",
         arguments: [403, 302, 500])
     func badCriticalEventsBlockNoOthers(status: Int) async throws {
-        let (directory, time) = (try TemporaryDirectory(), RunningTime())
+        let (directory, time) = (TemporaryDirectory(), RunningTime())
         let client = Gateway(.status(status))
         for launch in 0..<24 {
             try await live(JSONLStore(at: directory.path), client, time) { pipeline in
@@ -88,7 +88,7 @@ extension AnsweredEventTests {
         arguments: [(status: 403, flushes: 3), (503, 12)])
     func killedInBackground(status: Int, flushes: Int) async throws {
         let time = VirtualTime()
-        let directory = try TemporaryDirectory()
+        let directory = TemporaryDirectory()
         let client = Gateway(.status(status))
         for launch in 0..<12 {
             let pipeline = try Pipeline(environment: .seeded(time, UInt64(client.requests))) {

@@ -89,7 +89,7 @@ struct AnsweredEventTests {
     func goodEventsAreDelivered(row: Case) async throws {
         let time = VirtualTime()
         let client = Gateway(row.answer, format: row.format)
-        let directory = try TemporaryDirectory()
+        let directory = TemporaryDirectory()
         let store: any Store = row.isJSONL ? JSONLStore(at: directory.path) : MemoryStore()
         let isLeft = row.isJSONL && row.place == .eachSegment
         if isLeft {
@@ -119,7 +119,7 @@ struct AnsweredEventTests {
         arguments: [302, 403, 404, 500], [1, 20])
     func threeInFlight(status: Int, bad: Int) async throws {
         let time = VirtualTime()
-        let directory = try TemporaryDirectory()
+        let directory = TemporaryDirectory()
         let row = Case(answer: .status(status), bad: bad, place: .eachSegment, isJSONL: true, format: "ndjson")
         let client = Gateway(row.answer)
         let first = try pipeline(JSONLStore(at: directory.path), client, time, isPaused: true, inFlight: 3)
@@ -130,95 +130,6 @@ struct AnsweredEventTests {
         let left = try pipeline(JSONLStore(at: directory.path), client, time, inFlight: 3)
         let last = await drain(left, time, rounds: 8 * bad + 20)
         try await expect(left, client, upTo: last, bad: bad, statuses: [status])
-    }
-
-    // MARK: Receivers that answer everything so
-
-    @Test(
-        "a receiver that answers everything so for 14 days destroys nothing, and gets everything after its repair",
-        arguments: [Gateway.Answer.status(403), .status(400), .status(500), .page, .broken])
-    func repairedReceiverGetsEverything(answer: Gateway.Answer) async throws {
-        let time = VirtualTime()
-        let client = Gateway(.status(403))
-        client.answerAll(answer)
-        let pipeline = try pipeline(MemoryStore(), client, time, isPaused: true)
-        track(Array(1...1_000), pipeline)
-        pipeline.resumeDelivery()
-        await pipeline.flush()
-        for _ in 0..<14 * 24 {
-            time.advance(by: .seconds(3_600))
-            await time.waitForSleeper()
-        }
-        let route = pipeline.ledger.routes[0]
-        #expect((route.delivered, route.waiting, route.rejected) == (0, 1_000, 0))
-        // The clock jumps by an hour, so a retry can follow each jump.
-        #expect(client.requests <= 14 * 24 + 60, "\(client.requests) requests")
-        Trials.report("\(answer) for 14 days: \(client.requests) requests")
-
-        client.answerAll(nil)
-        await drain(pipeline, time, from: 1_001, rounds: 10)
-        #expect(Set(client.accepted).isSuperset(of: 1...1_000))
-        #expect(client.accepted.count == Set(client.accepted).count)
-        #expect(pipeline.ledger.routes[0].deadLetters == 0)
-        #expect(await pipeline.shutdown().isBalanced)
-    }
-
-    @Test("a restart in the middle of the search loses nothing, and the next process finds the bad events")
-    func restartInTheMiddle() async throws {
-        let time = VirtualTime()
-        let directory = try TemporaryDirectory()
-        let client = Gateway(.status(403))
-        let first = try pipeline(JSONLStore(at: directory.path), client, time, isPaused: true)
-        track([-1] + Array(1...50) + [-2] + Array(51...100), first)
-        first.resumeDelivery()
-        for _ in 0..<3 { await first.flush() }
-        await first.shutdown(timeout: .zero)
-        let second = try pipeline(JSONLStore(at: directory.path), client, time)
-        let last = await drain(second, time, from: 101, rounds: 40)
-        try await expect(second, client, upTo: last, bad: 2, statuses: [403])
-    }
-
-    @Test("the bad events of one route don't delay another route")
-    func otherRouteGoesOn() async throws {
-        let time = VirtualTime()
-        let (gateway, collector) = (Gateway(.status(403)), Gateway(.broken))
-        let pipeline = try Pipeline(isDeliveryPaused: true, environment: .seeded(time)) {
-            Route("behind a gateway") {
-                MemoryStore()
-                HTTPTransport(to: "https://host/", format: .ndjson, configuration: .init(client: gateway))
-            }
-            Route("direct") {
-                Filter { $0.name != "poison" }
-                MemoryStore()
-                HTTPTransport(to: "https://host/", format: .ndjson, configuration: .init(client: collector))
-            }
-        }
-        track([-1] + Array(1...300), pipeline)
-        pipeline.resumeDelivery()
-        await pipeline.flush()
-        #expect(collector.accepted == Array(1...300))
-        let last = await drain(pipeline, time, from: 301, rounds: 20)
-        #expect(gateway.accepted.sorted() == Array(1...last))
-        #expect(pipeline.ledger.routes.map(\.deadLetters) == [1, 0])
-        #expect(await pipeline.shutdown().isBalanced)
-    }
-
-    @Test("Retry-After of a refusal is obeyed, also by a flush", arguments: [403, 503])
-    func retryAfterIsObeyed(status: Int) async throws {
-        let time = VirtualTime()
-        let client = Gateway(.status(status), headers: [("Retry-After", "1200")])
-        client.answerAll(.status(status))
-        let pipeline = try pipeline(MemoryStore(), client, time, isPaused: true)
-        track([1, 2], pipeline)
-        pipeline.resumeDelivery()
-        await pipeline.flush()
-        time.advance(by: .seconds(1_199))
-        await pipeline.flush()
-        #expect(client.requests == 1)
-        client.answerAll(nil)
-        await deliver(2, to: client, pipeline, time)
-        #expect(client.accepted.sorted() == [1, 2])
-        await pipeline.shutdown()
     }
 
     @Test("an outage is reported once, and so are a search and its result")

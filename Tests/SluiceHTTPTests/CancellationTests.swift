@@ -1,5 +1,4 @@
 import Dispatch
-import HTTPTestSupport
 import Sluice
 import SluiceMemory
 import Testing
@@ -8,32 +7,17 @@ import Testing
 
 @Suite("Cancellation", .serialized)
 struct CancellationTests {
-    @Test("cancelling the task ends a waiting send and closes its connection", arguments: [true, false])
-    func cancellationEndsWaitingSend(hasBegun: Bool) async throws {
-        let reached = Arrivals<Bool>()
-        let closed = Arrivals<Bool>()
-        let server = try Server { connection in
-            _ = try connection.readRequest()
-            if hasBegun { try connection.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n1") }
-            reached.add(true)
-            try connection.waitForClose()
-            closed.add(true)
-        }
-        let transport = try openTransport(to: server.url, timeouts: .long)
-        let sending = Task { try await transport.send(.small) }
-        _ = try await reached.next()
-        sending.cancel()
-        await #expect(throws: CancellationError.self) { try await sending.value }
-        #expect(try await closed.next())
-    }
+    /// When a send is cancelled.
+    enum Moment: CaseIterable { case body, response, restOfResponse }
 
-    @Test("cancelling the task ends a send in the middle of its body")
-    func cancellationEndsUpload() async throws {
+    @Test("cancelling the task ends a send and closes its connection", arguments: Moment.allCases)
+    func cancellationEndsSend(moment: Moment) async throws {
         let reached = Arrivals<Bool>()
         let closed = Arrivals<Bool>()
         let isCancelled = DispatchSemaphore(value: 0)
         let server = try Server { connection in
-            try connection.readBeginning()
+            if moment == .body { try connection.readBeginning() } else { _ = try connection.readRequest() }
+            if moment == .restOfResponse { try connection.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n1") }
             reached.add(true)
             // The body doesn't fit into the connection's buffers and waits for a reader.
             isCancelled.wait()
@@ -41,7 +25,7 @@ struct CancellationTests {
             closed.add(true)
         }
         let transport = try openTransport(to: server.url, timeouts: .long)
-        let sending = Task { try await transport.send(.large) }
+        let sending = Task { try await transport.send(moment == .body ? .large : .small) }
         _ = try await reached.next()
         sending.cancel()
         await #expect(throws: CancellationError.self) { try await sending.value }

@@ -1,4 +1,3 @@
-import HTTPTestSupport
 #if os(Linux) || os(macOS)
     import Foundation
     import Sluice
@@ -16,7 +15,7 @@ import HTTPTestSupport
             .enabled(if: FileManager.default.isExecutableFile(atPath: tool), "needs the openssl tool as a TLS server"))
         func untrustedServerGetsNothing() async throws {
             Server.avoidProxies()
-            let directory = try TemporaryDirectory()
+            let directory = TemporaryDirectory()
             let folder = URL(filePath: directory.path)
             let make = try openssl(
                 in: folder, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "key", "-out", "certificate",

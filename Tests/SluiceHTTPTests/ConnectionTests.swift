@@ -1,5 +1,4 @@
 import Dispatch
-import HTTPTestSupport
 import Sluice
 import SluiceTesting
 import Testing
@@ -8,16 +7,6 @@ import Testing
 
 @Suite("Connections", .serialized, .ownThread)
 struct ConnectionTests {
-    @Test("consecutive sends share a connection")
-    func consecutiveSendsShareConnection() async throws {
-        let server = try Server(responding: HTTPResponse.ok)
-        let transport = try openTransport(to: server.url)
-        for _ in 0..<5 {
-            #expect(try await transport.send(.small) == .all(.accepted, status: 200))
-        }
-        #expect(server.received.all.map(\.connection) == [0, 0, 0, 0, 0])
-    }
-
     #if !canImport(Darwin)
         @Test(
             "a connection in steady use is replaced after five minutes",

@@ -2,7 +2,6 @@ import HTTPTestSupport
 import Sluice
 import SluiceMemory
 import SluiceTesting
-import TestSupport
 import Testing
 
 @testable import SluiceHTTP
@@ -36,33 +35,17 @@ struct ContractTests {
         try await TransportContract.check { HTTPTransport(to: server.url, format: Self.formats[format]) }
     }
 
-    @Test("the transport contract is kept without a response", arguments: formats.indices)
-    func keepsContractWithoutResponse(format: Int) async throws {
-        let server = try Server { connection in _ = try connection.readRequest() }
-        try await TransportContract.check { HTTPTransport(to: server.url, format: Self.formats[format]) }
-    }
-
-    @Test("the transport contract is kept if the server hangs", arguments: formats.indices)
-    func keepsContractIfServerHangs(format: Int) async throws {
-        let server = try Server { connection in try connection.waitForClose() }
+    @Test(
+        "the transport contract is kept without a response, also if the server hangs", arguments: formats.indices,
+        [false, true])
+    func keepsContractWithoutResponse(format: Int, hangs: Bool) async throws {
+        let server = try Server { connection in
+            if hangs { try connection.waitForClose() } else { _ = try connection.readRequest() }
+        }
+        let timeouts = hangs ? HTTPTimeouts.short : HTTPTimeouts()
         try await TransportContract.check {
-            HTTPTransport(to: server.url, format: Self.formats[format], configuration: .init(.short))
+            HTTPTransport(to: server.url, format: Self.formats[format], configuration: .init(timeouts))
         }
-    }
-
-    @Test("a pipeline's events are delivered once each, in order", arguments: formats.indices)
-    func pipelineDeliversOnceInOrder(format: Int) async throws {
-        let server = try Server(responding: HTTPResponse.ok)
-        let pipeline = try Pipeline {
-            MemoryStore()
-            HTTPTransport(to: server.url, format: Self.formats[format])
-        }
-        for number in 0..<1_000 { pipeline.track("Event", ["number": .int(number)]) }
-        let ledger = await pipeline.shutdown(timeout: .seconds(600))
-        #expect(ledger.routes[0].delivered == 1_000)
-        let text = server.received.all.map(\.text).joined()
-        let numbers = text.split(separator: #""number":"#).dropFirst().compactMap { Int($0.prefix { $0.isNumber }) }
-        #expect(numbers == Array(0..<1_000))
     }
 
     @Test("setting a header replaces all its values in the first place")

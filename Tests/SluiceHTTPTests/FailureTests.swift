@@ -1,4 +1,3 @@
-import HTTPTestSupport
 import Sluice
 import Testing
 
@@ -70,14 +69,6 @@ struct FailureTests {
         #expect(HTTPURL.place(in: url) == place)
     }
 
-    @Test("a send fails if the server closes before it responds", arguments: [true, false])
-    func closedConnectionFails(afterReading: Bool) async throws {
-        let server = try Server { connection in
-            if afterReading { _ = try connection.readRequest() } else { try connection.readBeginning() }
-        }
-        try await failure(to: server.url)
-    }
-
     @Test("a send fails if the server resets the connection in the middle of the body")
     func resetConnectionFails() async throws {
         let server = try Server { connection in
@@ -105,10 +96,7 @@ struct FailureTests {
             "HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n",
         ])
     func invalidResponseFails(response: String) async throws {
-        let server = try Server { connection in
-            _ = try connection.readRequest()
-            try connection.write(response)
-        }
+        let server = try Server(respondingOnce: response)
         try await failure(to: server.url)
     }
 
@@ -133,52 +121,5 @@ struct FailureTests {
         }
         try await failure(to: server.url, timeouts: .short)
         #expect(try await closed.next())
-    }
-
-    @Test("a response that arrives byte by byte is complete")
-    func slowResponseIsRead() async throws {
-        let server = try Server { connection in
-            _ = try connection.readRequest()
-            for byte in Array("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n".utf8) {
-                try connection.write([byte])
-            }
-            try connection.waitForClose()
-        }
-        #expect(try await openTransport(to: server.url).send(.small) == .all(.accepted, status: 200))
-    }
-
-    @Test(
-        "a response that arrives byte by byte without an end is ended by the timeout",
-        arguments: ["HTTP/1.1 200 O", ""])
-    func endlessSlowResponseTimesOut(beginning: String) async throws {
-        let closed = Arrivals<Bool>()
-        let server = try Server { connection in
-            // If the client closes just before a write, that throws.
-            defer { closed.add(true) }
-            _ = try connection.readRequest()
-            try connection.write(beginning.isEmpty ? "HTTP/1.1 200 OK\r\nContent-Length: 60000\r\n\r\n" : beginning)
-            while try !connection.isClosedByClient(within: 5) { try connection.write("O") }
-        }
-        try await failure(to: server.url, timeouts: .short)
-        #expect(try await closed.next())
-    }
-
-    @Test("a transport sends again after such failures")
-    func transportSendsAfterFailures() async throws {
-        let server = try Server { connection in
-            _ = try connection.readRequest()
-            switch connection.number {
-            case 0: try connection.reset()
-            case 1: try connection.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n1")
-            case 2: try connection.write("nonsense\r\n")
-            default: try connection.write(HTTPResponse.ok)
-            }
-        }
-        let transport = try openTransport(to: server.url)
-        for _ in 0..<3 {
-            await #expect(throws: SluiceError.self) { try await transport.send(.small) }
-        }
-        #expect(try await transport.send(.small) == .all(.accepted, status: 200))
-        #expect(server.received.all.map(\.text) == Array(repeating: #"[{"n":1}]"#, count: 4))
     }
 }

@@ -1,4 +1,3 @@
-import HTTPTestSupport
 import Sluice
 import Testing
 
@@ -7,10 +6,7 @@ import Testing
 @Suite("Hostile responses", .serialized)
 struct HostileResponseTests {
     private func response(to response: String) async throws -> HTTPResponse {
-        let server = try Server { connection in
-            _ = try connection.readRequest()
-            try connection.write(response)
-        }
+        let server = try Server(respondingOnce: response)
         return try await openClient().send(HTTPRequest(url: server.url, body: [1]))
     }
 
@@ -42,36 +38,10 @@ struct HostileResponseTests {
 
     @Test("a length of exabytes reserves no memory", .failsOnFoundationNetworking("it ends the process"))
     func hugeLengthReservesNoMemory() async throws {
-        let server = try Server { connection in
-            _ = try connection.readRequest()
-            try connection.write("HTTP/1.1 500 Bad\r\nContent-Length: 9223372036854775807\r\n\r\nx")
-        }
+        let server = try Server(respondingOnce: "HTTP/1.1 500 Bad\r\nContent-Length: 9223372036854775807\r\n\r\nx")
         #expect(
             try await openTransport(to: server.url).send(.small)
                 == .all(.retry(after: nil, reason: "the server could not accept the events (HTTP 500)"), status: 500))
-    }
-
-    @Test(
-        "a head that is too long or endless fails, and the connection is closed",
-        arguments: [
-            "X-Many: 1\r\n", "X-Long: " + String(repeating: "x", count: 8_000) + "\r\n", "xxxxxxxxxxxxxxxxxxxx",
-        ])
-    func endlessHeadIsRefused(piece: String) async throws {
-        let closed = Arrivals<Bool>()
-        let server = try Server { connection in
-            _ = try connection.readRequest()
-            try connection.write("HTTP/1.1 200 OK\r\n")
-            let pieces = String(repeating: piece, count: 8)
-            do {
-                while true { try connection.write(pieces) }
-            } catch {
-                closed.add(true)
-            }
-        }
-        let transport = try openTransport(to: server.url)
-        let error = await #expect(throws: SluiceError.self) { try await transport.send(.small) }
-        #expect(error?.code == .inputOutput)
-        #expect(try await closed.next())
     }
 
     #if !canImport(Darwin)
@@ -109,45 +79,6 @@ struct HostileResponseTests {
         #expect(response.headers.map(\.name) == ["Retry-After"])
         #expect(response.verdict == .retry(after: .seconds(9)))
         #expect(String(decoding: response.body, as: UTF8.self) == "busy")
-    }
-
-    @Test("endless interim responses are ended by the timeout")
-    func endlessInterimResponsesTimeOut() async throws {
-        let server = try Server { connection in
-            _ = try connection.readRequest()
-            while try !connection.isClosedByClient(within: 1) {
-                try connection.write("HTTP/1.1 102 Processing\r\nX: \(String(repeating: "x", count: 999))\r\n\r\n")
-            }
-        }
-        let transport = try openTransport(to: server.url, timeouts: .short)
-        await #expect(throws: SluiceError.self) { try await transport.send(.small) }
-    }
-
-    @Test("an interim response alone isn't a response", arguments: [100, 102, 103])
-    func interimResponseAloneFails(status: Int) async throws {
-        let server = try Server { connection in
-            _ = try connection.readRequest()
-            try connection.write("HTTP/1.1 \(status) Wait\r\n\r\n")
-        }
-        let transport = try openTransport(to: server.url)
-        await #expect(throws: SluiceError.self) { try await transport.send(.small) }
-    }
-
-    @Test("an unrequested switch of protocols is not an acceptance")
-    func protocolSwitchIsNotAccepted() async throws {
-        let server = try Server { connection in
-            _ = try connection.readRequest()
-            try connection.write("HTTP/1.1 101 Switching\r\nUpgrade: tls\r\n\r\n" + HTTPResponse.ok)
-        }
-        let transport = try openTransport(to: server.url)
-        do {
-            #expect(
-                try await transport.send(.small)
-                    == .all(
-                        .retry(after: nil, reason: "the server could not accept the events (HTTP 101)"), status: 101))
-        } catch let error as SluiceError {
-            #expect(error.code == .inputOutput)
-        }
     }
 
     @Test(

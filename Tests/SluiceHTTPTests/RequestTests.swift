@@ -1,7 +1,6 @@
 import HTTPTestSupport
 import Sluice
 import SluiceTesting
-import TestSupport
 import Testing
 
 @testable import SluiceHTTP
@@ -76,16 +75,6 @@ struct RequestTests {
         #expect(server.received.all.count == 1)
     }
 
-    @Test("a body of several megabytes arrives, without Expect")
-    func largeBodyArrives() async throws {
-        let server = try Server(responding: HTTPResponse.ok)
-        let verdicts = try await openTransport(to: server.url, format: .ndjson).send(.large)
-        let request = try await server.received.next()
-        #expect(verdicts == .all(.accepted, status: 200))
-        #expect(request.body == Batch.large.lines())
-        #expect(request.values("Expect").isEmpty)
-    }
-
     @Test("the host's headers replace those of the format and the transport")
     func hostHeadersOverride() async throws {
         let server = try Server(responding: HTTPResponse.ok)
@@ -106,19 +95,6 @@ struct RequestTests {
         let server = try Server(responding: HTTPResponse.ok)
         _ = try await openTransport(to: server.url, headers: ["X-Empty": value]).send(.small)
         #expect(try await server.received.next().values("X-Empty") == [""])
-    }
-
-    @Test("a batch that is sent again is the same request, except for the time of sending")
-    func repeatedBatchIsSameRequest() async throws {
-        let server = try Server(responding: "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n")
-        let transport = try openTransport(to: server.url, headers: ["X-C": "3", "X-A": "1", "X-B": "2", "X-D": "4"])
-        _ = try await transport.send(.of("{}", "[]"))
-        _ = try await transport.send(.of("{}", "[]"))
-        let (first, second) = (try await server.received.next(), try await server.received.next())
-        let lines = [first, second].map { $0.lines.filter { !$0.hasPrefix("X-Sent-At") } }
-        // URLSession orders headers differently each time.
-        #expect(lines[0].sorted() == lines[1].sorted())
-        #expect(first.body == second.body)
     }
 
     @Test("the signature changes the request last")

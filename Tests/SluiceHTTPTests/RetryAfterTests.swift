@@ -1,6 +1,4 @@
-import HTTPTestSupport
 import Sluice
-import TestSupport
 import Testing
 
 @testable import SluiceHTTP

@@ -1,5 +1,3 @@
-import HTTPTestSupport
-
 #if compiler(>=6.2) && os(Linux)
     import CSluiceCurl
     import Sluice

@@ -42,16 +42,6 @@ struct StatusTests {
         }
     }
 
-    @Test("a redirect is not followed", arguments: [301, 302, 303, 307, 308])
-    func redirectIsNotFollowed(status: Int) async throws {
-        let target = try Server(responding: HTTPResponse.ok)
-        let server = try Server(
-            responding: "HTTP/1.1 \(status) Moved\r\nLocation: \(target.url)\r\nContent-Length: 0\r\n\r\n")
-        let verdicts = try await openTransport(to: server.url).send(.small)
-        #expect(verdicts.fates(of: 1) == [.hold])
-        #expect(target.connectionCount == 0)
-    }
-
     @Test(
         "a verdict's text contains nothing of the URL, the headers or the response",
         arguments: [302, 400, 401, 404, 415])

@@ -9,7 +9,7 @@ struct ContractTests {
         "JSONLStore keeps the contract of stores, at each durability",
         arguments: [JSONLStore.Durability.buffered, .process, .interval(milliseconds: 5), .full])
     func keepsStoreContract(durability: JSONLStore.Durability) async throws {
-        let directory = try TemporaryDirectory()
+        let directory = TemporaryDirectory()
         let lastStore = Locked(0)
         func store(_ number: Int) -> JSONLStore {
             // Without the drive: at .full, waiting for it would take most of the time and show nothing.

@@ -1,33 +1,16 @@
 import Sluice
+import SluiceLibC
 import SluiceTesting
 import TestSupport
 import Testing
 
 @testable import SluiceJSONL
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#endif
-
-struct DeadLetterTests {
-    private let directory: TemporaryDirectory
-    private let files = FaultyFileSystem()
+struct DeadLetterTests: StoreSuite {
+    let directory = TemporaryDirectory()
+    let files = FaultyFileSystem()
     private let time = VirtualTime()
-
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
-
-    private func opened(
-        capacity: Int = 10_485_760, durability: JSONLStore.Durability = .process, encryption: LineEncryption? = nil
-    ) throws -> TestedStore {
-        try .opened(
-            JSONLStore(
-                at: directory.path, durability: durability, capacity: capacity, encryption: encryption, files: files),
-            in: time.environment)
-    }
+    var environment: PipelineEnvironment { time.environment }
 
     /// Appends events, and rejects them all.
     private func reject(_ numbers: some Sequence<Int>, in store: TestedStore, padding: Int = 0) throws {
@@ -76,8 +59,7 @@ struct DeadLetterTests {
         "a dead letter keeps the status and the cleaned words of the receiver across processes; older lines have none")
     func lettersKeepWords() throws {
         let store = try opened()
-        for number in 0..<3 { try store.append(.canonical(number)) }
-        let batch = try #require(try store.nextBatch())
+        let batch = try store.batch(of: 0..<3)
         let texts: [String?] = ["no \"caf\u{E9}\"\n\u{0}\u{9B}1m", String(repeating: "\u{1F600}", count: 400), nil]
         store.store.reject(
             zip(batch.events, texts).map { line, text in
@@ -92,33 +74,15 @@ struct DeadLetterTests {
         #expect(!"\(letters)".contains("caf"))
     }
 
-    @Test("an event that is rejected twice is one dead letter, and is not handed out again by a later process")
-    func rejectedEventIsNotReturned() throws {
-        let store = try opened()
-        for number in 0..<4 { try store.append(.canonical(number)) }
-        let batch = try #require(try store.nextBatch())
-        store.store.reject([batch.rejected("bad")[1]], in: batch.id)
-        store.store.reject([batch.rejected("bad")[2], batch.rejected("worse")[1]], in: batch.id)
-        #expect(store.store.backlog.events == 4)
-        #expect(try store.store.deadLetters().map(\.reason) == ["bad", "bad"])
-        store.store.close()
-        let next = try opened()
-        let again = try #require(try next.nextBatch())
-        #expect(again.numbers == [0, 3])
-        try next.settle(again, rejected: again.rejected("bad"))
-        #expect(next.store.backlog == Backlog(events: 0, bytes: 0, deadLetters: 4))
-        #expect(try directory.segments().isEmpty)
-        #expect(try next.store.deadLetters().map(\.reason) == ["bad", "bad", "bad", "bad"])
-        #expect(next.dropped.isEmpty)
-    }
-
-    @Test("a later process lists dead letters and doesn't hand out their events", arguments: [true, false])
+    @Test(
+        "a later process lists dead letters, each once, and doesn't hand out their events", arguments: [true, false])
     func laterProcessSkipsDeadLetters(isEncrypted: Bool) throws {
         let key = isEncrypted ? LineEncryption.toy(7) : nil
         let first = try opened(encryption: key)
-        for number in 0..<4 { try first.append(.canonical(number)) }
-        let batch = try #require(try first.nextBatch())
-        first.store.reject([batch.rejected("bad")[1], batch.rejected("bad")[3]], in: batch.id)
+        let batch = try first.batch(of: 0..<4)
+        first.store.reject([batch.rejected("bad")[1]], in: batch.id)
+        first.store.reject([batch.rejected("bad")[3], batch.rejected("worse")[1]], in: batch.id)
+        #expect(first.store.backlog.events == 4)
         first.store.close()
         let store = try opened(encryption: key)
         #expect(store.store.backlog.deadLetters == 2)
@@ -132,20 +96,11 @@ struct DeadLetterTests {
         let last = try opened(encryption: key)
         #expect(try last.nextBatch() == nil)
         #expect(try last.store.deadLetters().compactMap(\.number) == [1, 3, 0, 2])
+        #expect(try last.store.deadLetters().map(\.reason) == ["bad", "bad", "bad", "bad"])
         #expect(last.store.backlog == Backlog(events: 0, bytes: 0, deadLetters: 4))
         #expect(last.recovered == 0)
         #expect(last.dropped.isEmpty)
         #expect(try directory.segments().isEmpty)
-    }
-
-    @Test("opening reads no file but the lock if there are no dead letters")
-    func openingReadsOnlyLockWithoutDeadLetters() throws {
-        let first = try opened()
-        try first.append(.canonical(0))
-        first.store.close()
-        let reads = files.calls(.read)
-        _ = try opened()
-        #expect(files.calls(.read) == reads + 1)
     }
 
     @Test("dead letters count against the capacity and are evicted first, oldest first")
@@ -184,9 +139,11 @@ struct DeadLetterTests {
         #expect(try store.drain().count == 50)
     }
 
-    @Test("dead letters expire like waiting events, also in an open file and without a new batch")
-    func deadLettersExpire() throws {
-        let store = try opened()
+    @Test(
+        "dead letters expire like waiting events, also in an open file and without a new batch, and in a later process",
+        arguments: [false, true])
+    func deadLettersExpire(isReopened: Bool) throws {
+        var store = try opened()
         try reject(0..<3, in: store)
         time.advance(by: .days(2))
         try reject(3..<5, in: store)
@@ -196,8 +153,12 @@ struct DeadLetterTests {
         #expect(try store.nextBatch() == nil)
         #expect(store.deadLettersDropped == [.expired: 3])
         time.advance(by: .days(2))
+        if isReopened {
+            store.store.close()
+            store = try opened()
+        }
         #expect(try store.store.deadLetters().isEmpty)
-        #expect(store.deadLettersDropped == [.expired: 5])
+        #expect(store.deadLettersDropped == [.expired: isReopened ? 2 : 5])
         #expect(store.store.backlog.deadLetters == 0)
         #expect(try directory.letterFiles().isEmpty)
         #expect(store.dropped.isEmpty)
@@ -234,18 +195,15 @@ struct DeadLetterTests {
     func eventWithIDOfDeadLetterIsDelivered(text: String) throws {
         let id = EventID(high: 1, low: 2)
         for isFirstSettled in [true, false] {
-            let directory = try TemporaryDirectory()
-            func opened() throws -> TestedStore {
-                try .opened(JSONLStore(at: directory.path), in: time.environment)
-            }
-            let first = try opened()
+            let place = TemporaryDirectory()
+            let first = try opened(in: place)
             try first.append(event(id, "same"))
             let batch = try #require(try first.nextBatch())
             first.store.reject(batch.rejected("bad"), in: batch.id)
             if isFirstSettled { try first.settle(batch) }
             try first.append(event(id, text))
             first.store.close()
-            let store = try opened()
+            let store = try opened(in: place)
             #expect(try store.drain() == [event(id, text).text])
             #expect(try store.store.deadLetters().map(\.line) == [event(id, "same")])
             store.expectConservation()
@@ -286,13 +244,7 @@ struct DeadLetterTests {
         #expect(try lines().isEmpty)
         #expect(try store.store.replayDeadLetters(Set(letters.map(\.id))) == 0)
         store.store.close()
-        let last = try opened()
-        var numbers: [Int] = []
-        while let batch = try last.nextBatch() {
-            numbers += batch.numbers
-            try last.settle(batch)
-        }
-        #expect(numbers == Array(0..<1_000))
+        #expect(try opened().drainNumbers() == Array(0..<1_000))
     }
 
     @Test("some dead letters can be replayed and others discarded; the rest keeps its ids", arguments: [true, false])
@@ -337,13 +289,10 @@ struct DeadLetterTests {
 
     @Test("a replayed event is in a file before its dead letter is removed, even if events are buffered")
     func replayWritesBufferedEventsFirst() throws {
-        let store = try opened(durability: .buffered)
+        let store = try opened(.buffered)
         try reject(0..<2, in: store)
         #expect(try store.store.replayDeadLetters(Set(store.store.deadLetters().map(\.id))) == 2)
-        // As if the process had been killed here.
-        let copy = try TemporaryDirectory()
-        try directory.copy(to: copy)
-        #expect(try TestedStore.opened(JSONLStore(at: copy.path), in: time.environment).nextBatch()?.numbers == [0, 1])
+        #expect(try openedAfterKill().nextBatch()?.numbers == [0, 1])
     }
 
     // MARK: Letters that are gone before their batch is settled
@@ -360,13 +309,9 @@ struct DeadLetterTests {
     func goneLettersDontComeBack(end: End, durability: JSONLStore.Durability) throws {
         // In the process that rejects them, and in one that finds them rejected but not marked.
         for isFound in [false, true] {
-            let directory = try TemporaryDirectory()
-            func opened(_ directory: TemporaryDirectory) throws -> TestedStore {
-                try .opened(
-                    JSONLStore(at: directory.path, durability: durability, capacity: 20_000, files: files),
-                    in: time.environment)
-            }
-            var store = try opened(directory)
+            let directory = TemporaryDirectory()
+            var place = directory
+            var store = try opened(durability, capacity: 20_000, in: place)
             for number in 0..<6 { try store.append(.canonical(number)) }
             var batch = try #require(try store.nextBatch(events: 6))
             let rejected = batch.rejected("bad")
@@ -374,31 +319,15 @@ struct DeadLetterTests {
             store.store.reject([rejected[1], rejected[4]], in: batch.id)
             files.heal()
             if isFound {
-                let copy = try TemporaryDirectory()
-                try directory.copy(to: copy)
-                store = try opened(copy)
+                place = try directory.copy()
+                store = try opened(durability, capacity: 20_000, in: place)
                 batch = try #require(try store.nextBatch(events: 6))
                 #expect(batch.numbers == [0, 2, 3, 5])
-                try end.happen(to: store, in: copy, time)
-                #expect(try afterKill(of: copy).filter { $0 < 6 } == [0, 2, 3, 5])
-            } else {
-                try end.happen(to: store, in: directory, time)
-                #expect(try afterKill(of: directory).filter { $0 < 6 } == [0, 2, 3, 5])
             }
+            try end.happen(to: store, in: place, time)
+            let next = try openedAfterKill(in: place, maximumAge: .days(10_000))
+            #expect(try next.drainNumbers().filter { $0 < 6 } == [0, 2, 3, 5])
         }
-    }
-
-    private func afterKill(of directory: TemporaryDirectory) throws -> [Int] {
-        let copy = try TemporaryDirectory()
-        try directory.copy(to: copy)
-        let store = try TestedStore.opened(
-            JSONLStore(at: copy.path, maximumAge: .days(10_000)), in: time.environment)
-        var numbers: [Int] = []
-        while let batch = try store.nextBatch() {
-            numbers += batch.numbers
-            try store.settle(batch)
-        }
-        return numbers
     }
 
     // MARK: Faults
@@ -406,8 +335,7 @@ struct DeadLetterTests {
     @Test("rejected events that can't be written keep their batch's file, and are written later", arguments: [1, 2])
     func unwrittenRejectionsKeepTheBatch(attempts: Int) throws {
         let store = try opened()
-        for number in 0..<3 { try store.append(.canonical(number)) }
-        let batch = try #require(try store.nextBatch())
+        let batch = try store.batch(of: 0..<3)
         files.fail(.create, with: .noSpace)
         for _ in 0..<attempts { store.store.reject([batch.rejected("bad")[1]], in: batch.id) }
         #expect(throws: SluiceError.self) { try store.settle(batch) }
@@ -416,15 +344,11 @@ struct DeadLetterTests {
         #expect(store.store.backlog == Backlog(events: 0, bytes: 0, deadLetters: 1))
         #expect(try store.store.deadLetters().compactMap(\.number) == [1])
         #expect(try store.nextBatch() == nil)
-        let copy = try TemporaryDirectory()
-        try directory.copy(to: copy)
-        #expect(
-            try TestedStore.opened(JSONLStore(at: copy.path), in: time.environment).nextBatch()?.numbers == [0, 1, 2])
+        #expect(try openedAfterKill().nextBatch()?.numbers == [0, 1, 2])
         files.heal()
         try store.store.synchronize()
         #expect(try lines().count == 1)
-        try store.append(.canonical(3))
-        let next = try #require(try store.nextBatch())
+        let next = try store.batch(of: [3])
         #expect(next.numbers == [3])
         try store.settle(next)
         #expect(try directory.segments().isEmpty)
@@ -434,8 +358,7 @@ struct DeadLetterTests {
     @Test("a rejected event that was never written can be replayed or discarded")
     func unwrittenDeadLettersCanBeReplayed() throws {
         let store = try opened()
-        for number in 0..<3 { try store.append(.canonical(number)) }
-        let batch = try #require(try store.nextBatch())
+        let batch = try store.batch(of: 0..<3)
         let home = try #require(try SystemFileSystem().list(directory.path).first)
         files.fail(.create, with: .noSpace, below: ["\(directory.path)/\(home)/rejected-"])
         store.store.reject(batch.rejected("bad"), in: batch.id)
@@ -461,8 +384,7 @@ struct DeadLetterTests {
                     if isLocked.withLock({ $0 }) { throw FileError.accessDenied }
                     return [7] + line.map { $0 ^ 7 }
                 }, decrypt: { $0.dropFirst().map { $0 ^ 7 } }))
-        try store.append(.canonical(0))
-        let batch = try #require(try store.nextBatch())
+        let batch = try store.batch(of: [0])
         isLocked.withLock { $0 = true }
         store.store.reject(batch.rejected("bad"), in: batch.id)
         #expect(throws: SluiceError.self) { try store.settle(batch) }
@@ -481,14 +403,8 @@ struct DeadLetterTests {
         throws
     {
         for skip in 0..<(Trials.isFull ? 80 : 20) {
-            let directory = try TemporaryDirectory()
-            let files = FaultyFileSystem()
-            func opened() throws -> TestedStore {
-                try .opened(
-                    JSONLStore(
-                        at: directory.path, durability: durability, files: files), in: time.environment)
-            }
-            let store = try opened()
+            let place = TemporaryDirectory()
+            let store = try opened(durability, in: place)
             for number in 0..<6 { try store.append(.canonical(number)) }
             files.fail(operation, with: .inputOutput, after: skip)
             var settled: Set<Int> = []
@@ -511,14 +427,10 @@ struct DeadLetterTests {
             for operation in FaultyFileSystem.Operation.allCases { files.fail(operation, with: .inputOutput) }
             store.store.close()
             files.heal()
-            let next = try opened()
+            let next = try opened(durability, in: place)
             let letters = try next.store.deadLetters().compactMap(\.number)
             #expect(letters.count == Set(letters).count)
-            var found = settled.union(letters)
-            while let batch = try next.nextBatch() {
-                found.formUnion(batch.numbers)
-                try next.settle(batch)
-            }
+            let found = settled.union(letters).union(try next.drainNumbers())
             // Buffered events are lost with the process.
             let lost = durability == .buffered ? store.dropped[.storeFailed] ?? 0 : 0
             #expect(found.count + lost >= 6, "\(operation) \(skip) \(durability)")
@@ -559,8 +471,7 @@ struct DeadLetterTests {
         for bit in 0..<intact.count * 8 where Trials.isFull || bit % 7 == 0 {
             var bytes = intact
             bytes[bit / 8] ^= 1 << (bit % 8)
-            let copy = try TemporaryDirectory()
-            try directory.copy(to: copy)
+            let copy = try directory.copy()
             if isEarlier { try copy.write(bytes, to: name) }
             let store = try TestedStore.opened(JSONLStore(at: copy.path), in: time.environment)
             if !isEarlier {
@@ -600,10 +511,7 @@ struct DeadLetterTests {
                 #"{"id":"000000000000000\#(id)","reason":"x,\"event\":{","status":400,"words":{"a":[1],"event":{}},"at":5,"event":\#(EventLine.canonical(7, .critical).text),"later":{"priority":[]}}"#
             var buffer = LineBuffer()
             buffer.append(try StoredLine(Array(text.utf8)[...], nil))
-            let file = try OpenFile("\(directory.path)/line", [.write, .create], in: SystemFileSystem())
-            try file.truncate(to: 0)
-            try file.write(buffer.bytes)
-            return try directory.read("line")
+            return Array(buffer.bytes)
         }
         try directory.write(try line(1) + line(2) + line(1), to: name)
         let store = try opened()
@@ -669,8 +577,7 @@ struct DeadLetterTests {
     func childOfForkLeavesDeadLettersAlone() throws {
         let store = try opened()
         try reject(0..<3, in: store)
-        for number in 3..<6 { try store.append(.canonical(number)) }
-        let batch = try #require(try store.nextBatch())
+        let batch = try store.batch(of: 3..<6)
         let ids = try store.store.deadLetters().map(\.id)
         let before = try lines()
         files.pretend(processID: 1)
@@ -687,8 +594,7 @@ struct DeadLetterTests {
     @Test("the child of a fork doesn't write the parent's pending dead letters")
     func childOfForkLeavesPendingLettersAlone() throws {
         let store = try opened()
-        try store.append(.canonical(0))
-        let batch = try #require(try store.nextBatch())
+        let batch = try store.batch(of: [0])
         files.fail(.create, with: .noSpace)
         store.store.reject(batch.rejected("bad"), in: batch.id)
         files.heal()
@@ -717,9 +623,8 @@ struct DeadLetterTests {
         "dead letters are synchronized before their batch is removed if a loss of power matters",
         arguments: [(JSONLStore.Durability.full, true), (.interval(milliseconds: 1_000), true), (.process, false)])
     func deadLettersAreSynchronizedBeforeSettle(durability: JSONLStore.Durability, isSafe: Bool) throws {
-        let store = try opened(durability: durability)
-        try store.append(.canonical(0))
-        let batch = try #require(try store.nextBatch())
+        let store = try opened(durability)
+        let batch = try store.batch(of: [0])
         let before = files.calls(.synchronize)
         store.store.reject(batch.rejected("bad"), in: batch.id)
         #expect((files.calls(.synchronize) > before) == isSafe)

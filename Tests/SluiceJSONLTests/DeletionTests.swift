@@ -1,26 +1,16 @@
 import Sluice
+import SluiceLibC
 import SluiceTesting
 import TestSupport
 import Testing
 
 @testable import SluiceJSONL
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#endif
-
 /// Changes to the directory and the process by others while the store is open.
 struct DeletionTests {
-    private let directory: TemporaryDirectory
-    private let root: String
+    private let directory = TemporaryDirectory()
     private let time = VirtualTime()
-
-    init() throws {
-        directory = try TemporaryDirectory()
-        root = "\(directory.path)/root"
-    }
+    private var root: String { "\(directory.path)/root" }
 
     @Test("a deleted directory is noticed by the first append after a millisecond, counted, and created again")
     func deletedDirectoryIsNoticed() throws {
@@ -50,9 +40,7 @@ struct DeletionTests {
                 JSONLStore(at: root, durability: durability), in: time.environment)
             func reject(_ number: Int) throws {
                 try store.append(EventLine(number))
-                let batch = try #require(try store.nextBatch())
-                let date = Timestamp(milliseconds: 0)
-                try store.settle(batch, rejected: [DeadLetter(line: batch.events[0], reason: "no", date: date)])
+                try store.rejectFirst()
             }
             try reject(100)  // The file of dead letters stays open.
             try store.append(EventLine(1, .critical))
@@ -104,8 +92,7 @@ struct DeletionTests {
     @Test("a batch that was read before its file was deleted is delivered and not counted as lost")
     func batchReadBeforeDeletionIsDelivered() throws {
         let store = try TestedStore.opened(JSONLStore(at: root), in: time.environment)
-        try store.append(EventLine(0))
-        let batch = try #require(try store.nextBatch())
+        let batch = try store.batch([EventLine(0)])
         directory.remove("root")
         try store.append(EventLine(1))
         #expect(store.dropped.isEmpty)

@@ -1,46 +1,20 @@
 import Sluice
-import SluiceTesting
 import TestSupport
 import Testing
 
 @testable import SluiceJSONL
 
 /// Dead letters that are discarded or replayed while the batch of their event is not settled.
-struct DiscardedLetterTests {
-    private let directory: TemporaryDirectory
-    private let files = FaultyFileSystem()
-
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
-
-    private func opened(_ encryption: LineEncryption? = nil) throws -> TestedStore {
-        try .opened(JSONLStore(at: directory.path, encryption: encryption, files: files))
-    }
+struct DiscardedLetterTests: StoreSuite {
+    let directory = TemporaryDirectory()
+    let files = FaultyFileSystem()
 
     /// The store of four events, with a dead letter of the second one, and a batch that is not settled.
     private func rejecting(_ encryption: LineEncryption? = nil) throws -> TestedStore {
-        let store = try opened(encryption)
-        for number in 0..<4 { try store.append(.canonical(number)) }
-        let batch = try #require(try store.nextBatch())
+        let store = try opened(encryption: encryption)
+        let batch = try store.batch(of: 0..<4)
         store.store.reject([batch.rejected("bad")[1]], in: batch.id)
         return store
-    }
-
-    /// What a later process finds after the present one was killed.
-    private func afterKill(_ encryption: LineEncryption? = nil) throws -> (waiting: [Int], letters: [Int]) {
-        let copy = try TemporaryDirectory()
-        try directory.copy(to: copy)
-        let store = try TestedStore.opened(JSONLStore(at: copy.path, encryption: encryption))
-        let letters = try store.store.deadLetters().compactMap(\.number)
-        var waiting: [Int] = []
-        while let batch = try store.nextBatch() {
-            waiting += batch.numbers
-            try store.settle(batch)
-        }
-        #expect(store.dropped.isEmpty && store.deadLettersDropped.isEmpty)
-        store.expectConservation()
-        return (waiting, letters)
     }
 
     @Test(
@@ -51,7 +25,7 @@ struct DiscardedLetterTests {
         var store = try rejecting(encryption)
         if isEarlier {
             store.store.close()
-            store = try opened(encryption)
+            store = try opened(encryption: encryption)
         }
         let ids = Set(try store.store.deadLetters().map(\.id))
         #expect(try store.store.discardDeadLetters(ids) == 1)
@@ -78,8 +52,7 @@ struct DiscardedLetterTests {
     @Test("a dead letter that was never written is discarded with its event", arguments: [false, true])
     func discardsUnwrittenLetter(isSettled: Bool) throws {
         let store = try opened()
-        for number in 0..<4 { try store.append(.canonical(number)) }
-        let batch = try #require(try store.nextBatch())
+        let batch = try store.batch(of: 0..<4)
         let home = try #require(try SystemFileSystem().list(directory.path).first)
         files.fail(.create, with: .noSpace, below: ["\(directory.path)/\(home)/rejected-"])
         store.store.reject([batch.rejected("bad")[1]], in: batch.id)
@@ -95,7 +68,7 @@ struct DiscardedLetterTests {
         arguments: FaultyFileSystem.Operation.allCases)
     func discardCanEndAnywhere(operation: FaultyFileSystem.Operation) throws {
         for skip in 0..<16 {
-            let trial = try DiscardedLetterTests()
+            let trial = DiscardedLetterTests()
             let store = try trial.rejecting()
             let ids = Set(try store.store.deadLetters().map(\.id))
             trial.files.fail(operation, with: .inputOutput, after: skip)
@@ -136,8 +109,7 @@ struct DiscardedLetterTests {
         let earlier = try (0..<2).map { _ in try opened() }
         for (number, store) in earlier.enumerated() {
             try store.append(.canonical(number))
-            let batch = try #require(try store.nextBatch())
-            try store.settle(batch, rejected: batch.rejected("bad"))
+            try store.rejectFirst()
             try store.append(.canonical(10 + number))
         }
         for store in earlier { store.store.close() }

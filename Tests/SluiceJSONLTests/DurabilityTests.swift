@@ -1,31 +1,18 @@
 import Sluice
+import SluiceLibC
 import SluiceTesting
 import TestSupport
 import Testing
 
 @testable import SluiceJSONL
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#endif
-
 /// The system calls behind each promise. Tests/Faults shows by killed processes that the promises are kept.
 @Suite
-struct DurabilityTests {
-    private let directory: TemporaryDirectory
-    private let files = FaultyFileSystem()
+struct DurabilityTests: StoreSuite {
+    let directory = TemporaryDirectory()
+    let files = FaultyFileSystem()
     private let time = VirtualTime()
-
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
-
-    private func opened(_ durability: JSONLStore.Durability) throws -> TestedStore {
-        try .opened(
-            JSONLStore(at: directory.path, durability: durability, files: files), in: time.environment)
-    }
+    var environment: PipelineEnvironment { time.environment }
 
     @Test("by default each event is one write, and no event is synchronized")
     func eachEventIsOneWrite() throws {
@@ -103,9 +90,7 @@ struct DurabilityTests {
         #expect(try directory.segments().count == 1)
         try store.append(EventLine(2))
         #expect(try directory.segments().count == 2)
-        let copy = try TemporaryDirectory()
-        try directory.copy(to: copy)
-        #expect(try TestedStore.opened(JSONLStore(at: copy.path), in: time.environment).drain() == texts([0, 2]))
+        #expect(try openedAfterKill().drain() == texts([0, 2]))
         #expect(try store.drain() == texts([0, 2]))
         store.expectConservation()
     }
@@ -193,24 +178,17 @@ struct DurabilityTests {
         #expect(try store.drain() == texts(0...1_200))
     }
 
-    @Test("with .full events are stored below a symbolic link")
-    func fullStoresBelowSymbolicLink() throws {
+    @Test(
+        "below a symbolic link, events are stored and synchronized, and no failure is reported",
+        arguments: [JSONLStore.Durability.full, .process])
+    func storesBelowSymbolicLink(durability: JSONLStore.Durability) throws {
         try SystemFileSystem().makeDirectory("\(directory.path)/target", mode: 0o700)
         symlink("\(directory.path)/target", "\(directory.path)/link")
         let store = try TestedStore.opened(
-            JSONLStore(at: "\(directory.path)/link/a/b", durability: .full, files: files))
-        try store.append(EventLine(0))
-        #expect(try directory.segments().contains { $0.hasPrefix("target/a/b/") })
-        #expect(store.notes.isEmpty)
-    }
-
-    @Test("below a symbolic link a synchronization reports no failure")
-    func synchronizesBelowSymbolicLink() throws {
-        try SystemFileSystem().makeDirectory("\(directory.path)/target", mode: 0o700)
-        symlink("\(directory.path)/target", "\(directory.path)/link")
-        let store = try TestedStore.opened(JSONLStore(at: "\(directory.path)/link/a", files: files))
+            JSONLStore(at: "\(directory.path)/link/a/b", durability: durability, files: files))
         try store.append(EventLine(0))
         try store.store.synchronize()
+        #expect(try directory.segments().contains { $0.hasPrefix("target/a/b/") })
         #expect(store.notes.isEmpty)
     }
 
@@ -307,35 +285,6 @@ struct DurabilityTests {
         #expect(longest < .milliseconds(1_300))
         #expect(store.notes.isEmpty)
         #expect(store.store.backlog.events == 30_000)
-    }
-
-    @Test("lines that are written during the synchronization of a segment, before it is closed, are synchronized later")
-    func changedFileIsSynchronizedAgain() throws {
-        let store = try opened(.interval(milliseconds: 10_000))
-        try store.append(EventLine(0))
-        // The number of the next change will be the size of the file with two lines.
-        let size = 2 * (EventLine(0).bytes.count + LineFormat.overhead)
-        store.store.access.use { state in
-            var last = 0
-            while last < size - 1 {
-                state.stored.directories.synchronization.addEntries(of: directory.path)
-                last = state.stored.directories.synchronization.work.last?.version ?? 0
-            }
-        }
-        try store.store.synchronize()
-        try store.append(EventLine(1))
-        files.duringNextSynchronization {
-            do {
-                try store.append(EventLine(2))
-                #expect(try store.nextBatch()?.texts == texts(0..<3))
-            } catch {
-                Issue.record(error)
-            }
-        }
-        try store.store.synchronize()
-        let before = files.calls(.synchronize)
-        try store.store.synchronize()
-        #expect(files.calls(.synchronize) == before + 1)
     }
 
     @Test("with .interval, files that can't be synchronized now don't make each append wait")

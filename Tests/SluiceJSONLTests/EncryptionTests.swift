@@ -5,20 +5,14 @@ import Testing
 @testable import SluiceJSONL
 
 /// Encryption with a toy cipher.
-struct EncryptionTests {
+struct EncryptionTests: StoreSuite {
     private struct WrongKey: Error {}
 
-    private let directory: TemporaryDirectory
-
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
-
-    private func key(_ key: UInt8) -> LineEncryption { .toy(key) }
+    let directory = TemporaryDirectory()
 
     @Test("encrypted events come back unchanged, and nothing on the disk is readable")
     func encryptedEventsComeBack() throws {
-        let store = try TestedStore.opened(JSONLStore(at: directory.path, encryption: key(7)))
+        let store = try opened(encryption: .toy(7))
         for number in 0..<100 { try store.append(EventLine(number, padding: number)) }
         #expect(store.store.backlog.bytes == (0..<100).reduce(0) { $0 + EventLine($1, padding: $1).bytes.count })
         for name in try directory.segments() {
@@ -29,7 +23,7 @@ struct EncryptionTests {
         }
         let batch = try #require(try store.nextBatch())
         #expect(batch.texts == (0..<100).map { EventLine($0, padding: $0).text })
-        try store.settle(batch, rejected: [DeadLetter(line: batch.events[0], reason: "no", date: .sample)])
+        try store.settle(batch, rejected: batch.rejected("no"))
         for name in try directory.files() {
             #expect(!String(decoding: try directory.read(name), as: UTF8.self).contains("priority"))
         }
@@ -38,8 +32,8 @@ struct EncryptionTests {
 
     @Test("with another key or without one, nothing is lost: the right key finds it later", arguments: [UInt8(8), nil])
     func wrongKeyLosesNothing(other: UInt8?) throws {
-        try directory.leave([EventLine(0)], encryption: key(7))
-        let store = try TestedStore.opened(JSONLStore(at: directory.path, encryption: other.map { key($0) }))
+        try directory.leave([EventLine(0)], encryption: .toy(7))
+        let store = try opened(encryption: other.map { .toy($0) })
         try store.append(EventLine(1))
         for _ in 0..<2 { #expect(throws: SluiceError.self) { try store.nextBatch() } }
         #expect(try store.drain() == texts([1]))
@@ -47,7 +41,7 @@ struct EncryptionTests {
         #expect(store.dropped.isEmpty)
         store.expectConservation()
         store.store.close()
-        let right = try TestedStore.opened(JSONLStore(at: directory.path, encryption: key(7)))
+        let right = try opened(encryption: .toy(7))
         #expect(try right.drain() == texts([0]))
     }
 
@@ -72,7 +66,7 @@ struct EncryptionTests {
         for id in ["2025", "2026-05", "2026-11"] {
             #expect(texts.count { $0.contains(#"","key":"\#(id)","crc":"#) } == 1)
         }
-        let store = try TestedStore.opened(JSONLStore(at: directory.path, encryption: ring("2026-11")))
+        let store = try opened(encryption: ring("2026-11"))
         #expect(try store.drain() == SluiceJSONLTests.texts(0..<4))
         #expect(store.dropped.isEmpty)
     }
@@ -81,12 +75,12 @@ struct EncryptionTests {
     func keepsLinesOfUnknownKeys() throws {
         try directory.leave([EventLine(0)], encryption: ring("2025"))
         let other = LineEncryption(keyID: "2027", encrypt: { $0 }, decrypt: { _, _ in throw WrongKey() })
-        let store = try TestedStore.opened(JSONLStore(at: directory.path, encryption: other))
+        let store = try opened(encryption: other)
         for _ in 0..<2 { #expect(throws: SluiceError.self) { try store.nextBatch() } }
         #expect(try store.nextBatch() == nil)
         #expect(store.notes.count == 1)
         store.store.close()
-        let right = try TestedStore.opened(JSONLStore(at: directory.path, encryption: ring("2026-05")))
+        let right = try opened(encryption: ring("2026-05"))
         #expect(try right.drain() == texts([0]))
     }
 
@@ -104,7 +98,7 @@ struct EncryptionTests {
     @Test("events from before encryption was turned on are still delivered")
     func plainEventsAreStillDelivered() throws {
         try directory.leave([EventLine(0)])
-        let store = try TestedStore.opened(JSONLStore(at: directory.path, encryption: key(7)))
+        let store = try opened(encryption: .toy(7))
         try store.append(EventLine(1))
         #expect(try store.drain() == texts([0, 1]))
     }
@@ -112,19 +106,19 @@ struct EncryptionTests {
     @Test("if encryption fails, the event is refused and not written in plain text")
     func failedEncryptionRefusesEvent() throws {
         let encryption = LineEncryption(encrypt: { _ in throw WrongKey() }, decrypt: { $0 })
-        let store = try TestedStore.opened(JSONLStore(at: directory.path, encryption: encryption))
+        let store = try opened(encryption: encryption)
         #expect(throws: SluiceError.self) { try store.append(EventLine(0)) }
         #expect(try directory.files().isEmpty)
     }
 
     @Test("a flipped bit in an encrypted line is damage, not a wrong key")
     func flippedBitIsDamage() throws {
-        try directory.leave([EventLine(0), EventLine(1)], encryption: key(7))
+        try directory.leave([EventLine(0), EventLine(1)], encryption: .toy(7))
         let name = try directory.segments()[0]
         var bytes = try directory.read(name)
         bytes[20] ^= 1
         try directory.write(bytes, to: name)
-        let store = try TestedStore.opened(JSONLStore(at: directory.path, encryption: key(7)))
+        let store = try opened(encryption: .toy(7))
         #expect(try store.drain() == texts([1]))
         #expect(store.dropped == [.corrupt: 1])
     }

@@ -6,12 +6,8 @@ import Testing
 @testable import SluiceJSONL
 
 /// Events of one person are erased from all files, and all others stay.
-struct ErasureTests {
-    private let directory: TemporaryDirectory
-
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
+struct ErasureTests: StoreSuite {
+    let directory = TemporaryDirectory()
 
     /// An event of the person `user-<number % 4>`.
     private static func line(_ number: Int, _ priority: Event.Priority = .normal) throws -> EventLine {
@@ -30,17 +26,9 @@ struct ErasureTests {
         store.close()
     }
 
-    private func opened(encryption: LineEncryption? = nil) throws -> TestedStore {
-        try .opened(JSONLStore(at: directory.path, encryption: encryption))
-    }
-
     /// The numbers of the events, in the order of delivery.
     private func drain(_ store: TestedStore) throws -> [Int] {
-        try store.drain().map { text in
-            let event = try EventLine(bytes: Array(text.utf8)[...], priority: .normal).event()
-            guard case .int(let number) = event.properties["n"] else { return -1 }
-            return Int(number)
-        }
+        try store.drainLines().map { try $0.event().properties["n"]?.int ?? -1 }
     }
 
     /// Whether a file has a byte of the person.
@@ -66,8 +54,7 @@ struct ErasureTests {
     @Test("a batch in flight loses the events on the disk only, and its dead letters are still recognized")
     func erasesInFlight() throws {
         let store = try opened()
-        for number in 0..<20 { try store.append(Self.line(number)) }
-        let batch = try #require(try store.nextBatch())
+        let batch = try store.batch((0..<20).map { try Self.line($0) })
         store.store.reject(
             [1, 2, 5].map { DeadLetter(line: batch.events[$0], reason: "no", date: .sample) }, in: batch.id)
         let report = try store.erase(where: Self.isErased)
@@ -120,31 +107,6 @@ struct ErasureTests {
         store.expectConservation()
     }
 
-    @Test("directories of more ended processes than a store takes over are erased")
-    func erasesManyDirectories() throws {
-        let stores = try (0..<8).map { _ in try opened() }
-        for (index, store) in stores.enumerated() {
-            for number in index * 100..<index * 100 + 100 { try store.append(Self.line(number)) }
-        }
-        for store in stores { store.store.close() }
-        let store = try opened()
-        #expect(try store.erase(where: Self.isErased) == ErasureReport(events: 200))
-        #expect(try !isOnDisk())
-        store.expectConservation()
-        #expect(try drain(store).sorted() == (0..<800).filter { $0 % 4 != 1 })
-        store.expectConservation()
-    }
-
-    @Test("a file of which nothing is left is removed")
-    func removesEmptyFiles() throws {
-        try leave(0..<40)
-        let store = try opened()
-        #expect(try store.erase { _ in true } == ErasureReport(events: 40))
-        #expect(try directory.files().isEmpty)
-        #expect(try store.nextBatch() == nil)
-        store.expectConservation()
-    }
-
     @Test("damaged lines can be anybody's: they are removed and counted")
     func removesDamagedLines() throws {
         try leave(0..<4)
@@ -179,8 +141,7 @@ struct ErasureTests {
     func namesUnwrittenDeadLetters() throws {
         let files = FaultyFileSystem()
         let store = try TestedStore.opened(JSONLStore(at: directory.path, files: files))
-        for number in 0..<4 { try store.append(Self.line(number)) }
-        let batch = try #require(try store.nextBatch())
+        let batch = try store.batch((0..<4).map { try Self.line($0) })
         store.store.reject(batch.events.map { DeadLetter(line: $0, reason: "no", date: .sample) }, in: batch.id)
         try store.settle(batch)
         files.fail(.rename, with: .noSpace)
@@ -199,11 +160,7 @@ struct ErasureTests {
     @Test("an erasure of a directory that failed for a moment is repeated before the directory is taken over")
     func erasesAfterPassingFailure() throws {
         let files = FaultyFileSystem()
-        let others = try (0..<6).map { _ in try opened() }
-        for (index, store) in others.enumerated() {
-            for number in index * 8..<index * 8 + 8 { try store.append(Self.line(number)) }
-        }
-        for store in others { store.store.close() }
+        try directory.leaveSideBySide((0..<6).map { group in try (0..<8).map { try Self.line(group * 8 + $0) } })
         let store = try TestedStore.opened(JSONLStore(at: directory.path, files: files))
         files.fail(.read, with: .inputOutput, times: 1)
         let report = try store.erase(where: Self.isErased)
@@ -217,9 +174,7 @@ struct ErasureTests {
 
     @Test("damaged lines in the directory of an ended process are removed and counted")
     func countsDamagedLinesElsewhere() throws {
-        let others = try (0..<6).map { _ in try opened() }
-        for (index, store) in others.enumerated() { try store.append(Self.line(index * 4)) }
-        for store in others { store.store.close() }
+        try directory.leaveSideBySide((0..<6).map { [try Self.line($0 * 4)] })
         for name in try directory.segments() {
             try directory.write(Array(try directory.read(name).dropLast(3)), to: name)
         }

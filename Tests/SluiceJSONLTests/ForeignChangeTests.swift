@@ -6,17 +6,10 @@ import Testing
 @testable import SluiceJSONL
 
 /// Changes to a segment by other programs while the store writes to it: an editor, `logrotate`, a shell.
-struct ForeignChangeTests {
-    private let directory: TemporaryDirectory
+struct ForeignChangeTests: StoreSuite {
+    let directory = TemporaryDirectory()
     private let time = VirtualTime()
-
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
-
-    private func opened(_ durability: JSONLStore.Durability = .process) throws -> TestedStore {
-        try .opened(JSONLStore(at: directory.path, durability: durability), in: time.environment)
-    }
+    var environment: PipelineEnvironment { time.environment }
 
     // MARK: Appended bytes
 
@@ -32,9 +25,9 @@ struct ForeignChangeTests {
             let store = try opened()
             try store.append(EventLine(0))
             let segment = try directory.segments()[0]
-            try append(text, to: segment)
+            try directory.append(text, to: segment)
             for number in 1..<10 { try store.append(EventLine(number)) }
-            try append(text, to: segment)
+            try directory.append(text, to: segment)
             if isClosed {
                 store.store.close()
                 let next = try opened()
@@ -54,7 +47,7 @@ struct ForeignChangeTests {
     func foreignTextIsCounted(text: String) throws {
         let store = try opened()
         try store.append(EventLine(0))
-        try append(text, to: try directory.segments()[0])
+        try directory.append(text, to: try directory.segments()[0])
         for number in 1..<10 { try store.append(EventLine(number)) }
         #expect(try store.drain() == texts([0] + Array(2..<10)))
         #expect(store.dropped == [.corrupt: 1])
@@ -66,9 +59,8 @@ struct ForeignChangeTests {
         let store = try opened()
         for number in 0..<3 {
             try store.append(EventLine(number))
-            let batch = try #require(try store.nextBatch())
-            try store.settle(batch, rejected: [DeadLetter(line: batch.events[0], reason: "no", date: .sample)])
-            try append(text, to: try #require(try directory.letterFiles().first))
+            try store.rejectFirst()
+            try directory.append(text, to: try #require(try directory.letterFiles().first))
         }
         #expect(try store.store.deadLetters().map(\.line.text) == texts(0..<3))
         #expect(store.deadLettersDropped.isEmpty)
@@ -89,42 +81,34 @@ struct ForeignChangeTests {
         let store = try opened()
         for number in 0..<3 { try store.append(EventLine(number)) }
         let segment = try directory.segments()[0]
-        try append(String(decoding: try directory.read(segment), as: UTF8.self), to: segment)
+        try directory.append(String(decoding: try directory.read(segment), as: UTF8.self), to: segment)
         try store.append(EventLine(3))
         #expect(try store.drain() == texts(0..<3) + texts(0..<4))
         #expect(store.recovered == 3 && store.dropped.isEmpty)
         store.expectConservation()
     }
 
-    @Test("a file to which others have appended is cut back to its lines before a failed write", arguments: [0, 10])
-    func refusedLineIsRemoved(written: Int) throws {
+    @Test(
+        "a file to which others have appended is cut back before a refused line; one that can't be cut loses no event",
+        arguments: [0, 10, nil])
+    func refusedLineIsRemoved(written: Int?) throws {
         let files = FaultyFileSystem()
-        let store = try TestedStore.opened(JSONLStore(at: directory.path, files: files), in: time.environment)
+        let durability = written == nil ? JSONLStore.Durability.full : .process
+        let store = try TestedStore.opened(
+            JSONLStore(at: directory.path, durability: durability, files: files), in: environment)
         for number in 0..<3 { try store.append(EventLine(number)) }
         let segment = try directory.segments()[0]
-        try append("a foreign line\n", to: segment)
+        try directory.append("a foreign line\n", to: segment)
         try store.append(EventLine(3))
         let bytes = try directory.read(segment)
-        files.limitSpace(to: written)
+        if let written {
+            files.limitSpace(to: written)
+        } else {
+            files.fail(.synchronize, with: .inputOutput)
+            files.fail(.truncate, with: .inputOutput)
+        }
         #expect(throws: SluiceError.self) { try store.append(EventLine(4)) }
-        #expect(try directory.read(segment) == bytes)
-        files.heal()
-        try store.append(EventLine(5))
-        #expect(try store.drain() == texts([0, 1, 2, 3, 5]))
-        #expect(store.dropped.isEmpty)
-    }
-
-    @Test("a refused line that can't be removed is not delivered by this process, and no event is lost for it")
-    func refusedLineIsNotDelivered() throws {
-        let files = FaultyFileSystem()
-        let store = try TestedStore.opened(
-            JSONLStore(at: directory.path, durability: .full, files: files), in: time.environment)
-        for number in 0..<3 { try store.append(EventLine(number)) }
-        try append("a foreign line\n", to: try directory.segments()[0])
-        try store.append(EventLine(3))
-        files.fail(.synchronize, with: .inputOutput)
-        files.fail(.truncate, with: .inputOutput)
-        #expect(throws: SluiceError.self) { try store.append(EventLine(4)) }
+        #expect(try written == nil || directory.read(segment) == bytes)
         files.heal()
         try store.append(EventLine(5))
         #expect(try store.drain() == texts([0, 1, 2, 3, 5]))
@@ -152,36 +136,32 @@ struct ForeignChangeTests {
         String(segment[..<(segment.lastIndex(of: "/") ?? segment.startIndex)])
     }
 
-    private static func rename(_ directory: TemporaryDirectory, _ name: String, _ newName: String) throws {
-        try SystemFileSystem().rename("\(directory.path)/\(name)", to: "\(directory.path)/\(newName)")
-    }
-
     static let changes: [Change] = [
         Change("nothing") { _, _ in },
-        Change("the file is renamed") { try rename($0, $1, $1 + ".1") },
+        Change("the file is renamed") { try $0.rename($1, to: $1 + ".1") },
         Change("the file is renamed to another segment's name") {
-            try rename($0, $1, "\(folder(of: $1))/normal-00000000000000ff-1767225600000.jsonl")
+            try $0.rename($1, to: "\(folder(of: $1))/normal-00000000000000ff-1767225600000.jsonl")
         },
-        Change("the file is moved to another directory") { try rename($0, $1, "elsewhere") },
+        Change("the file is moved to another directory") { try $0.rename($1, to: "elsewhere") },
         Change("the file is renamed twice") {
-            try rename($0, $1, $1 + ".1")
-            try rename($0, $1 + ".1", $1 + ".2")
+            try $0.rename($1, to: $1 + ".1")
+            try $0.rename($1 + ".1", to: $1 + ".2")
         },
         Change("the file is renamed, and an empty one is created") {
-            try rename($0, $1, $1 + ".1")
+            try $0.rename($1, to: $1 + ".1")
             try $0.write([], to: $1)
         },
         Change("the file is renamed, and one with another text is created") {
-            try rename($0, $1, $1 + ".1")
+            try $0.rename($1, to: $1 + ".1")
             try $0.write(Array("new\n".utf8), to: $1)
         },
         Change("the file is renamed, and a left-over has the temporary name") {
-            try rename($0, $1, $1 + ".1")
+            try $0.rename($1, to: $1 + ".1")
             try $0.write(Array("new\n".utf8), to: $1 + ".new")
         },
-        Change("the file is renamed, and a line is appended to it") { directory, segment in
-            try rename(directory, segment, segment + ".1")
-            try append("foreign\n", to: "\(directory.path)/\(segment).1")
+        Change("the file is renamed, and a line is appended to it") {
+            try $0.rename($1, to: $1 + ".1")
+            try $0.append("foreign\n", to: $1 + ".1")
         },
         Change("the file gets a second name") { directory, segment in
             let file = try OpenFile("\(directory.path)/\(segment)", [], in: SystemFileSystem())
@@ -194,7 +174,7 @@ struct ForeignChangeTests {
         Change("the file is deleted", 0..<0) { directory, segment in directory.remove(segment) },
         Change("the file is replaced by a copy", 0..<5) {
             try $0.write(try $0.read($1), to: "copy")
-            try rename($0, "copy", $1)
+            try $0.rename("copy", to: $1)
         },
         Change("the process's directory is deleted", 5..<20) { $0.remove(folder(of: $1)) },
     ]
@@ -204,18 +184,15 @@ struct ForeignChangeTests {
         arguments: changes, [Event.Priority.normal, .critical])
     func changedFile(change: Change, priority: Event.Priority) throws {
         for isClosed in [false, true] {
-            let directory = try TemporaryDirectory()
-            func opened() throws -> TestedStore {
-                try .opened(JSONLStore(at: directory.path), in: time.environment)
-            }
-            let store = try opened()
+            let directory = TemporaryDirectory()
+            let store = try opened(in: directory)
             for number in 0..<5 { try store.append(EventLine(number, priority)) }
             try change.make(directory, try directory.segments()[0])
             time.advance(by: .milliseconds(1))
             for number in 5..<20 { try store.append(EventLine(number, priority)) }
             if isClosed {
                 store.store.close()
-                #expect(Set(try opened().drain()).isSuperset(of: texts(change.delivered, priority)))
+                #expect(Set(try opened(in: directory).drain()).isSuperset(of: texts(change.delivered, priority)))
             } else {
                 #expect(try store.drain() == texts(change.delivered, priority))
                 #expect(store.dropped.values.reduce(0, +) == 20 - change.delivered.count)
@@ -229,22 +206,12 @@ struct ForeignChangeTests {
         let store = try opened()
         for number in 0..<3 {
             try store.append(EventLine(number))
-            let batch = try #require(try store.nextBatch())
-            try store.settle(batch, rejected: [DeadLetter(line: batch.events[0], reason: "no", date: .sample)])
+            try store.rejectFirst()
             if let file = try directory.letterFiles().first, !file.hasSuffix(".1") {
-                try ForeignChangeTests.rename(directory, file, file + ".1")
+                try directory.rename(file, to: file + ".1")
             }
         }
         #expect(try store.store.deadLetters().map(\.line.text) == texts(0..<3))
         #expect(store.deadLettersDropped.isEmpty)
-    }
-
-    private func append(_ text: String, to path: String) throws {
-        try ForeignChangeTests.append(text, to: "\(directory.path)/\(path)")
-    }
-
-    private static func append(_ text: String, to path: String) throws {
-        let file = try OpenFile(path, [.write, .append], in: SystemFileSystem())
-        try file.write(Array(text.utf8)[...])
     }
 }

@@ -1,30 +1,11 @@
 import Sluice
-import SluiceTesting
 import TestSupport
 import Testing
 
 @testable import SluiceJSONL
 
-struct JSONLStoreTests {
-    private let directory: TemporaryDirectory
-
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
-
-    private func opened(capacity: Int = 10_485_760) throws -> TestedStore {
-        try .opened(JSONLStore(at: directory.path, capacity: capacity))
-    }
-
-    @Test("events come back byte for byte and in order")
-    func eventsComeBackInOrder() throws {
-        let store = try opened()
-        for number in 0..<1_200 { try store.append(EventLine(number)) }
-        store.expectConservation()
-        #expect(try store.drain() == texts(0..<1_200))
-        #expect(store.store.backlog == Backlog(events: 0, bytes: 0))
-        store.expectConservation()
-    }
+struct JSONLStoreTests: StoreSuite {
+    let directory = TemporaryDirectory()
 
     @Test("an event comes back unchanged")
     func eventComesBackUnchanged() throws {
@@ -51,14 +32,6 @@ struct JSONLStoreTests {
             #expect(text.contains(#","pad":"","crc":""#))
             #expect(name.contains(text.contains("critical") ? "/critical-" : "/normal-"))
         }
-    }
-
-    @Test("critical events come first, even if they are the newest")
-    func criticalEventsComeFirst() throws {
-        let store = try opened()
-        for number in 0..<3 { try store.append(EventLine(number)) }
-        for number in 3..<5 { try store.append(EventLine(number, .critical)) }
-        #expect(try store.drain() == texts(3..<5, .critical) + texts(0..<3))
     }
 
     @Test("a batch is one file of the requested size", arguments: [20, 50, 500])
@@ -89,21 +62,6 @@ struct JSONLStoreTests {
         #expect(sizes[4] > 900_000)
         #expect(sizes[5] < 100)
         #expect(try store.drain().count == 42)
-    }
-
-    @Test("a batch is handed out once, and the next process finds the batches that were not settled")
-    func batchIsHandedOutOnce() throws {
-        let store = try opened()
-        try store.append(EventLine(0))
-        let first = try #require(try store.nextBatch())
-        #expect(try store.nextBatch() == nil)
-        try store.append(EventLine(1))
-        let second = try #require(try store.nextBatch())
-        #expect(second.texts == texts([1]))
-        #expect(first.id != second.id)
-        #expect(store.store.backlog.events == 2)
-        store.store.close()
-        #expect(try opened().drain() == texts([0, 1]))
     }
 
     @Test("settling an unknown batch is an error")
@@ -145,8 +103,7 @@ struct JSONLStoreTests {
         let store = try TestedStore.opened(JSONLStore(at: root))
         try store.append(EventLine(0))
         try store.append(EventLine(1))
-        let batch = try #require(try store.nextBatch())
-        try store.settle(batch, rejected: [DeadLetter(line: batch.events[0], reason: "no", date: .sample)])
+        try store.rejectFirst()
         try store.append(EventLine(2))
         let files = SystemFileSystem()
         let home = "\(root)/\(try #require(try files.list(root).first))"
@@ -156,32 +113,6 @@ struct JSONLStoreTests {
         }
         for name in try directory.files() { #expect(try files.status(of: "\(directory.path)/\(name)").mode == 0o600) }
         #expect(try files.status(of: "\(home)/lock").mode == 0o600)
-    }
-
-    @Test("a store is opened once, and accepts nothing after it was closed")
-    func closedStoreTakesNoEvents() throws {
-        let store = TestedStore(JSONLStore(at: directory.path))
-        #expect(throws: SluiceError.self) { try store.append(EventLine(0)) }
-        store.store.close()
-        try store.open()
-        let again = #expect(throws: SluiceError.self) { try store.open() }
-        #expect(again?.code == .invalidPipeline)
-        try store.append(EventLine(0))
-        store.store.close()
-        store.store.close()
-        let closed = #expect(throws: SluiceError.self) { try store.append(EventLine(0)) }
-        #expect(closed?.code == .shutDown)
-        #expect(throws: SluiceError.self) { try store.nextBatch() }
-        #expect(store.store.backlog.events == 1)
-    }
-
-    @Test("an empty store leaves nothing but its root directory")
-    func emptyStoreLeavesOnlyItsRoot() throws {
-        let store = try opened()
-        try store.append(EventLine(0))
-        _ = try store.drain()
-        store.store.close()
-        #expect(try SystemFileSystem().list(directory.path).isEmpty)
     }
 
     @Test("many threads each keep their order while a loop delivers")

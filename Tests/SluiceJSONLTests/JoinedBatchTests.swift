@@ -6,19 +6,11 @@ import Testing
 @testable import SluiceJSONL
 
 /// Small segments that are delivered together.
-struct JoinedBatchTests {
-    private let directory: TemporaryDirectory
-    private let files = FaultyFileSystem()
+struct JoinedBatchTests: StoreSuite {
+    let directory = TemporaryDirectory()
+    let files = FaultyFileSystem()
     private let time = VirtualTime()
-
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
-
-    private func opened(_ encryption: LineEncryption? = nil) throws -> TestedStore {
-        try .opened(
-            JSONLStore(at: directory.path, encryption: encryption, files: files), in: time.environment)
-    }
+    var environment: PipelineEnvironment { time.environment }
 
     /// Leaves the events of each group in a segment of its own, as by launches without a network.
     private func leave(_ groups: [[Int]], _ priority: Event.Priority = .normal, padding: Int = 0) throws {
@@ -31,7 +23,7 @@ struct JoinedBatchTests {
     func launchesAreOneBatch(isEncrypted: Bool) throws {
         let key = isEncrypted ? LineEncryption.toy(7) : nil
         for number in 0..<30 { try directory.leave([.canonical(number)], encryption: key) }
-        let store = try opened(key)
+        let store = try opened(encryption: key)
         try store.append(.canonical(30))
         let batch = try #require(try store.nextBatch(events: 100))
         #expect(batch.numbers == Array(0...30))
@@ -69,7 +61,7 @@ struct JoinedBatchTests {
         arguments: [(410_000, 10 << 20, [8, 4]), (.max, 10 << 20, [12]), (.max, 2_500_000, [6, 6])])
     func joinedSegmentsAreBounded(bytes: Int, capacity: Int, expected: [Int]) throws {
         try leave((0..<12).map { [$0] }, padding: 50_000)
-        let store = try TestedStore.opened(JSONLStore(at: directory.path, capacity: capacity))
+        let store = try opened(capacity: capacity)
         var counts: [Int] = []
         while let batch = try store.nextBatch(events: 10_000, bytes: bytes) { counts.append(batch.events.count) }
         #expect(counts == expected)
@@ -89,8 +81,7 @@ struct JoinedBatchTests {
     func segmentThatDoesNotFitKeepsItsCounts() throws {
         try leave([[0, 1, 2]])
         let first = try opened()
-        for number in 3..<7 { try first.append(.canonical(number)) }
-        let all = try #require(try first.nextBatch())
+        let all = try first.batch(of: 3..<7)
         #expect(all.events.count == 7)
         first.store.reject([all.rejected("bad")[4]], in: all.id)
         first.store.close()
@@ -147,9 +138,11 @@ struct JoinedBatchTests {
         let store = try opened()
         files.fail(.removeFile, with: .accessDenied, after: 1, times: 1)
         let batch = try #require(try store.nextBatch())
-        #expect(throws: SluiceError.self) { try store.settle(batch) }
+        let error = #expect(throws: SluiceError.self) { try store.settle(batch) }
+        #expect(error?.code == .inputOutput)
         #expect(try directory.segments().count == 1)
         #expect(try store.nextBatch() == nil)
+        #expect(store.store.backlog.isEmpty)
         try store.append(.canonical(3))
         try store.settle(try #require(try store.nextBatch()))
         #expect(try directory.segments().isEmpty)

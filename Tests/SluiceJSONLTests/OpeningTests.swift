@@ -1,22 +1,13 @@
 import Sluice
+import SluiceLibC
 import TestSupport
 import Testing
 
 @testable import SluiceJSONL
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#endif
-
-struct OpeningTests {
-    private let directory: TemporaryDirectory
-    private let files = FaultyFileSystem()
-
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
+struct OpeningTests: StoreSuite {
+    let directory = TemporaryDirectory()
+    let files = FaultyFileSystem()
 
     private func expectUnavailable(
         _ path: String, says advice: String, _ location: SourceLocation = #_sourceLocation
@@ -25,13 +16,6 @@ struct OpeningTests {
         let error = #expect(throws: SluiceError.self, sourceLocation: location) { try store.open() }
         #expect(error?.code == .storageUnavailable, sourceLocation: location)
         #expect(error?.message.contains(advice) == true, "\(error?.message ?? "")", sourceLocation: location)
-    }
-
-    @Test("missing directories are created")
-    func missingDirectoriesAreCreated() throws {
-        let store = try TestedStore.opened(JSONLStore(at: "\(directory.path)/a/b/c/"))
-        try store.append(EventLine(0))
-        #expect(try SystemFileSystem().list("\(directory.path)/a/b/c").count == 1)
     }
 
     /// Its files would seem to be missing, or an empty one would be removed.
@@ -88,9 +72,12 @@ struct OpeningTests {
         expectUnavailable(path, says: reason)
     }
 
-    @Test("a second opening is refused, and the error after a close advises a new store")
+    @Test("a store accepts events from its only opening to its close, and its errors say what to do")
     func secondOpeningIsRefused() throws {
-        let store = try TestedStore.opened(JSONLStore(at: directory.path, files: files))
+        let store = TestedStore(JSONLStore(at: directory.path, files: files))
+        #expect(throws: SluiceError.self) { try store.append(EventLine(0)) }
+        store.store.close()
+        try store.open()
         let inUse = #expect(throws: SluiceError.self) { try store.open() }
         #expect(inUse?.code == .invalidPipeline)
         #expect(inUse?.message.contains("in use by another") == true)
@@ -98,6 +85,7 @@ struct OpeningTests {
         let closed = #expect(throws: SluiceError.self) { try store.open() }
         #expect(closed?.code == .invalidPipeline)
         #expect(closed?.message.contains("create a new one") == true)
+        #expect(throws: SluiceError.self) { try store.nextBatch() }
     }
 
     @Test(
@@ -110,7 +98,7 @@ struct OpeningTests {
         files.failChanges(with: fault.error)
         expectUnavailable(directory.path, says: fault.advice)
         files.heal()
-        let store = try TestedStore.opened(JSONLStore(at: directory.path, files: files))
+        let store = try opened()
         #expect(try store.drain().count == (isUsed ? 1 : 0))
     }
 
@@ -139,7 +127,7 @@ struct OpeningTests {
     func opensOnFullDisk(isUsed: Bool) throws {
         if isUsed { try directory.leave([EventLine(0)]) }
         files.failChanges(with: .noSpace)
-        let store = try TestedStore.opened(JSONLStore(at: directory.path, files: files))
+        let store = try opened()
         #expect(store.notes.count == 1)
         #expect(throws: SluiceError.self) { try store.append(EventLine(1)) }
         if isUsed { #expect(try store.drain() == texts([0])) }
@@ -152,7 +140,7 @@ struct OpeningTests {
     @Test("a disk that stays full collects no directories")
     func fullDiskCollectsNoDirectories() throws {
         files.fail(.create, with: .noSpace)
-        let store = try TestedStore.opened(JSONLStore(at: directory.path, files: files))
+        let store = try opened()
         for number in 0..<10 { #expect(throws: SluiceError.self) { try store.append(EventLine(number)) } }
         #expect(try SystemFileSystem().list(directory.path).isEmpty)
     }

@@ -1,68 +1,19 @@
 import Sluice
-import SluiceTesting
+import SluiceLibC
 import TestSupport
 import Testing
 
 @testable import SluiceJSONL
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#endif
-
-struct RecoveryTests {
-    private let directory: TemporaryDirectory
-
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
-
-    @Test("a later process delivers the events of an earlier one before its own, and counts them when it reads them")
-    func laterProcessDeliversEarlierEvents() throws {
-        try directory.leave((0..<700).map { EventLine($0) })
-        let store = try TestedStore.opened(JSONLStore(at: directory.path))
-        #expect(store.store.backlog.events == 0)
-        #expect(store.unreadBytes > 0)
-        #expect(store.recovered == 0)
-        try store.append(EventLine(700))
-        #expect(try store.drain() == texts(0...700))
-        #expect(store.recovered == 700)
-        #expect(store.store.backlog.isEmpty)
-        store.expectConservation()
-    }
-
-    @Test("ten processes in a row keep the order and use one directory")
-    func tenProcessesKeepOrderInOneDirectory() throws {
-        let time = VirtualTime()
-        for process in 0..<10 {
-            // The clock goes backwards from process to process: the order must not depend on it.
-            time.moveWallTime(by: .days(-1))
-            let store = try TestedStore.opened(JSONLStore(at: directory.path), in: time.environment)
-            for number in 0..<30 { try store.append(EventLine(process * 30 + number)) }
-            store.store.close()
-            #expect(try SystemFileSystem().list(directory.path).count == 1)
-        }
-        let store = try TestedStore.opened(JSONLStore(at: directory.path), in: time.environment)
-        #expect(try store.drain() == texts(0..<300))
-    }
-
-    @Test("a process that was killed is recovered like one that was closed")
-    func killedProcessIsRecovered() throws {
-        let first = try TestedStore.opened(JSONLStore(at: directory.path))
-        for number in 0..<10 { try first.append(EventLine(number)) }
-        let copy = try TemporaryDirectory()
-        try directory.copy(to: copy)
-        let second = try TestedStore.opened(JSONLStore(at: copy.path))
-        #expect(try second.drain() == texts(0..<10))
-    }
+struct RecoveryTests: StoreSuite {
+    let directory = TemporaryDirectory()
 
     @Test("a file is never written to by a later process")
     func filesAreNeverReopened() throws {
         try directory.leave([EventLine(0)])
         let before = try directory.segments()
         let content = try directory.read(before[0])
-        let store = try TestedStore.opened(JSONLStore(at: directory.path))
+        let store = try opened()
         try store.append(EventLine(1))
         #expect(try directory.segments().count == 2)
         #expect(try directory.read(before[0]) == content)
@@ -78,24 +29,9 @@ struct RecoveryTests {
         #expect(store.unreadBytes > 100_000)
     }
 
-    @Test("two running processes share a directory, and neither takes events from the other")
-    func runningProcessesShareDirectory() throws {
-        let first = try TestedStore.opened(JSONLStore(at: directory.path))
-        try first.append(EventLine(1))
-        let second = try TestedStore.opened(JSONLStore(at: directory.path))
-        try second.append(EventLine(2))
-        #expect(try second.drain() == texts([2]))
-        #expect(try first.drain() == texts([1]))
-        #expect(try SystemFileSystem().list(directory.path).count == 2)
-    }
-
     @Test("of many stores at the same time, exactly one adopts each event of the ended processes")
     func eachDirectoryIsAdoptedOnce() async throws {
-        let dead = try (0..<6).map { _ in try TestedStore.opened(JSONLStore(at: directory.path)) }
-        for (index, store) in dead.enumerated() {
-            for number in 0..<20 { try store.append(EventLine(index * 20 + number)) }
-        }
-        for store in dead { store.store.close() }
+        try directory.leaveSideBySide((0..<6).map { group in (0..<20).map { EventLine(group * 20 + $0) } })
         let path = directory.path
         let received = try await withThrowingTaskGroup(of: [String].self) { group in
             for _ in 0..<8 {
@@ -140,9 +76,9 @@ struct RecoveryTests {
 
     @Test("when no other event waits, a process that has ended since is adopted too")
     func processThatEndedSinceIsAdopted() throws {
-        let first = try TestedStore.opened(JSONLStore(at: directory.path))
+        let first = try opened()
         try first.append(EventLine(1))
-        let second = try TestedStore.opened(JSONLStore(at: directory.path))
+        let second = try opened()
         #expect(try second.nextBatch() == nil)
         first.store.close()
         #expect(try second.drain() == texts([1]))
@@ -153,8 +89,8 @@ struct RecoveryTests {
 
     @Test("segments that are adopted later take their place by age")
     func adoptedSegmentsTakeTheirPlace() throws {
-        let first = try TestedStore.opened(JSONLStore(at: directory.path))
-        let second = try TestedStore.opened(JSONLStore(at: directory.path))
+        let first = try opened()
+        let second = try opened()
         try first.append(EventLine(0))
         try second.append(EventLine(1))
         _ = try second.drain()
@@ -163,16 +99,15 @@ struct RecoveryTests {
         first.store.close()
         _ = try #require(try second.nextBatch())
         second.store.close()
-        #expect(try TestedStore.opened(JSONLStore(at: directory.path)).drain() == texts([0, 2]))
+        #expect(try opened().drain() == texts([0, 2]))
     }
 
     @Test("a store that has delivered its last event looks for more before it reports that it is empty")
     func looksForMoreAfterLastBatch() throws {
-        let first = try TestedStore.opened(JSONLStore(at: directory.path))
+        let first = try opened()
         try first.append(EventLine(1))
-        let second = try TestedStore.opened(JSONLStore(at: directory.path))
-        try second.append(EventLine(2))
-        let batch = try #require(try second.nextBatch())
+        let second = try opened()
+        let batch = try second.batch([EventLine(2)])
         first.store.close()
         try second.settle(batch)
         #expect(!second.store.backlog.isEmpty)
@@ -181,12 +116,9 @@ struct RecoveryTests {
 
     @Test("directories that exceed the capacity wait until there is room, and are not evicted")
     func largeDirectoriesWaitForRoom() throws {
-        let dead = try (0..<3).map { _ in try TestedStore.opened(JSONLStore(at: directory.path)) }
-        for (index, store) in dead.enumerated() {
-            for number in 0..<50 { try store.append(EventLine(index * 50 + number, padding: 1_000)) }
-        }
-        for store in dead { store.store.close() }
-        let store = try TestedStore.opened(JSONLStore(at: directory.path, capacity: 80_000))
+        try directory.leaveSideBySide(
+            (0..<3).map { group in (0..<50).map { EventLine(group * 50 + $0, padding: 1_000) } })
+        let store = try opened(capacity: 80_000)
         #expect(store.unreadBytes < 80_000)
         #expect(try store.drain().sorted() == texts(0..<150, padding: 1_000).sorted())
         #expect(store.dropped.isEmpty)
@@ -197,7 +129,7 @@ struct RecoveryTests {
         try directory.leave([EventLine(0)])
         let name = try directory.segments()[0]
         try directory.write([], to: name.dropLast(".jsonl".count) + "1.jsonl")
-        let store = try TestedStore.opened(JSONLStore(at: directory.path))
+        let store = try opened()
         #expect(try directory.segments().count == 1)
         #expect(try store.drain() == texts([0]))
         #expect(store.dropped.isEmpty)
@@ -205,11 +137,11 @@ struct RecoveryTests {
 
     @Test("a living process keeps its directory, although someone has removed its lock file")
     func livingProcessKeepsDirectoryWithoutLockFile() throws {
-        let first = try TestedStore.opened(JSONLStore(at: directory.path))
+        let first = try opened()
         for number in 0..<400 { try first.append(EventLine(number)) }
         let name = try #require(try SystemFileSystem().list(directory.path).first)
         try SystemFileSystem().removeFile("\(directory.path)/\(name)/lock")
-        let second = try TestedStore.opened(JSONLStore(at: directory.path))
+        let second = try opened()
         #expect(try second.drain().isEmpty)
         try first.append(EventLine(400))
         #expect(try second.drain().isEmpty)
@@ -231,7 +163,7 @@ struct RecoveryTests {
         }
         try directory.leave([EventLine(1)])
         try directory.leave([EventLine(2)])
-        let store = try TestedStore.opened(JSONLStore(at: directory.path))
+        let store = try opened()
         #expect(try store.drain().filter { $0 != EventLine(0).text } == texts([1, 2]))
         #expect(store.notes.isEmpty)
     }
@@ -241,13 +173,13 @@ struct RecoveryTests {
         try directory.leave([EventLine(0)])
         let home = try #require(try SystemFileSystem().list(directory.path).first)
         try SystemFileSystem().removeFile("\(directory.path)/\(home)/lock")
-        let store = try TestedStore.opened(JSONLStore(at: directory.path))
+        let store = try opened()
         #expect(try store.drain() == texts([0]))
     }
 
     @Test("a directory that is a symbolic link or belongs to another user is left alone", arguments: ["link", "owner"])
     func foreignDirectoryIsLeftAlone(kind: String) throws {
-        let other = try TemporaryDirectory()
+        let other = TemporaryDirectory()
         try other.leave([EventLine(0)])
         let name = try #require(try SystemFileSystem().list(other.path).first)
         if kind == "link" {
@@ -257,21 +189,8 @@ struct RecoveryTests {
             // Only root can change the owner.
             guard chown("\(directory.path)/\(name)", 1, 1) == 0 else { return }
         }
-        let store = try TestedStore.opened(JSONLStore(at: directory.path))
+        let store = try opened()
         #expect(try store.drain().isEmpty)
-        #expect(store.notes.count == 1)
-    }
-
-    @Test("a file with a segment's name that is larger than any segment is left alone")
-    func giantFileIsLeftAlone() throws {
-        try directory.leave([EventLine(0)])
-        let name = try directory.segments()[0]
-        let giant = try OpenFile(
-            "\(directory.path)/\(name.dropLast(6))1.jsonl", [.write, .create], in: SystemFileSystem())
-        try giant.truncate(to: 100_000_000)
-        let store = try TestedStore.opened(JSONLStore(at: directory.path))
-        #expect(try store.drain() == texts([0]))
-        #expect(store.dropped.isEmpty)
         #expect(store.notes.count == 1)
     }
 
@@ -298,16 +217,14 @@ struct RecoveryTests {
                 path + "/0000000000000009.jsonl", [.write, .create], in: SystemFileSystem())
             try letters.truncate(to: 1 << 40)
         }
-        let store = try TestedStore.opened(JSONLStore(at: directory.path))
+        let store = try opened()
         #expect(try store.drain() == texts([0]))
         #expect(store.notes.count == 1)
         // Dead letters need a directory of their own, in which they can be kept.
         try store.append(EventLine(1))
-        let batch = try #require(try store.nextBatch())
-        let date = Timestamp(milliseconds: 0)
-        try store.settle(batch, rejected: [DeadLetter(line: batch.events[0], reason: "no", date: date)])
+        try store.rejectFirst()
         store.store.close()
-        let next = try TestedStore.opened(JSONLStore(at: directory.path))
+        let next = try opened()
         #expect(try next.drain() == [])
         #expect(try next.store.deadLetters().map(\.line.text) == texts([1]))
         if kind == "link" { #expect(try !SystemFileSystem().list(directory.path).contains { $0.hasSuffix(".jsonl") }) }
@@ -322,23 +239,12 @@ struct RecoveryTests {
             "\(home)/x",
         ]
         for name in names { try directory.write([1, 2, 3], to: name) }
-        let store = try TestedStore.opened(JSONLStore(at: directory.path))
+        let store = try opened()
         #expect(try store.drain() == texts([0]))
         #expect(store.notes.count == 1)
         #expect(store.notes.first?.contains("4") == true)
         store.store.close()
         #expect(try directory.files() == names.sorted())
         store.expectConservation()
-    }
-}
-
-extension TemporaryDirectory {
-    /// Copies the files as they are at this moment. No process holds the locks of the copy.
-    func copy(to other: TemporaryDirectory) throws {
-        for name in try files() {
-            let parts = name.split(separator: "/").dropLast()
-            try SystemFileSystem().makeDirectories(([other.path] + parts.map(String.init)).joined(separator: "/"))
-            try other.write(try read(name), to: name)
-        }
     }
 }

@@ -1,35 +1,24 @@
 import Dispatch
 import Sluice
-import SluiceTesting
+import SluiceLibC
 import TestSupport
 import Testing
 
 @testable import SluiceJSONL
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#endif
-
 /// The host's limits: descriptors, closed standard descriptors.
-struct ResourceTests {
-    private let directory: TemporaryDirectory
-    private let files = FaultyFileSystem()
-
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
+struct ResourceTests: StoreSuite {
+    let directory = TemporaryDirectory()
+    let files = FaultyFileSystem()
 
     /// Leaves directories of processes that ran at the same time, each with events and a dead letter.
     private func leaveDirectories(_ count: Int, from first: Int = 0, encryption: LineEncryption? = nil) throws {
-        let places = try (0..<count).map { _ in try TemporaryDirectory() }
+        let places = (0..<count).map { _ in TemporaryDirectory() }
         for (index, place) in places.enumerated() {
             let number = first + 3 * index
             let store = try TestedStore.opened(JSONLStore(at: place.path, encryption: encryption))
             try store.append(.canonical(number))
-            let batch = try #require(try store.nextBatch())
-            try store.settle(batch, rejected: batch.rejected("bad"))
+            try store.rejectFirst()
             try store.append(.canonical(number + 1))
             try store.append(.canonical(number + 2, .critical))
             store.store.close()
@@ -55,32 +44,26 @@ struct ResourceTests {
 
     private func waitingNumbers(_ count: Int) -> Set<Int> { Set((0..<3 * count).filter { $0 % 3 != 0 }) }
 
-    @Test("a store that is opened without a free descriptor adopts the directories of ended processes later")
-    func missingDescriptorsStrandNoDirectory() throws {
-        try leaveDirectories(10)
-        files.fail(.open, with: .tooManyOpenFiles)
-        let store = try TestedStore.opened(JSONLStore(at: directory.path, files: files))
-        files.heal()
-        #expect(deliver(store) == waitingNumbers(10))
-    }
+    /// What fails while directories are adopted.
+    enum Failure: CaseIterable { case descriptors, removal, moves }
 
-    @Test("directories whose files can't be removed don't keep the others from being adopted")
-    func unremovableDirectoriesDoNotBlockOthers() throws {
+    @Test(
+        "directories that can't be opened, emptied or moved at first don't keep the others from being adopted",
+        arguments: Failure.allCases)
+    func failingDirectoriesDoNotBlockOthers(failure: Failure) throws {
         try leaveDirectories(10)
-        let names = try SystemFileSystem().list(directory.path).sorted()
-        files.fail(.removeFile, with: .notPermitted, below: names.prefix(4).map { "\(directory.path)/\($0)" })
-        let store = try TestedStore.opened(JSONLStore(at: directory.path, files: files))
+        switch failure {
+        case .descriptors: files.fail(.open, with: .tooManyOpenFiles)
+        case .removal:
+            files.fail(.removeFile, with: .notPermitted, below: directory.names[..<4].map { "\(directory.path)/\($0)" })
+        // Of dead letters.
+        case .moves: files.fail(.rename, with: .noSpace, times: 3)
+        }
+        let store = try opened()
+        if failure == .descriptors { files.heal() }
         #expect(deliver(store) == waitingNumbers(10))
         #expect(files.mostOpenFiles <= 16)
-    }
-
-    @Test("directories whose dead letters can't be moved at first don't keep the others from being adopted")
-    func unmovableDeadLettersDoNotBlockOthers() throws {
-        try leaveDirectories(10)
-        files.fail(.rename, with: .noSpace, times: 3)
-        let store = try TestedStore.opened(JSONLStore(at: directory.path, files: files))
-        #expect(deliver(store) == waitingNumbers(10))
-        #expect(try store.store.deadLetters().count == 10)
+        if failure == .moves { #expect(try store.store.deadLetters().count == 10) }
     }
 
     @Test("a directory of an ended process that can't be written to is not used for new events")
@@ -88,7 +71,7 @@ struct ResourceTests {
         try leaveDirectories(2)
         let first = try #require(try SystemFileSystem().list(directory.path).min())
         files.fail(.create, with: .accessDenied, below: ["\(directory.path)/\(first)"])
-        let store = try TestedStore.opened(JSONLStore(at: directory.path, files: files))
+        let store = try opened()
         try store.append(.canonical(100))
         #expect(deliver(store) == waitingNumbers(2).union([100]))
     }
@@ -98,8 +81,7 @@ struct ResourceTests {
         arguments: [.buffered, .process, .interval(milliseconds: 10_000), .full] as [JSONLStore.Durability])
     func atMost16FilesAreOpen(durability: JSONLStore.Durability) throws {
         try leaveDirectories(40)
-        let store = try TestedStore.opened(
-            JSONLStore(at: directory.path, durability: durability, capacity: 1 << 30, files: files))
+        let store = try opened(durability, capacity: 1 << 30)
         for number in 1_000..<31_000 { try store.append(.canonical(number, number % 9 == 0 ? .critical : .normal)) }
         try store.store.synchronize()
         var delivered = 0
@@ -137,7 +119,7 @@ struct ResourceTests {
                 try SystemFileSystem().removeFile("\(directory.path)/\(name)/\(file)")
             }
         }
-        let store = try TestedStore.opened(JSONLStore(at: directory.path, files: files))
+        let store = try opened()
         #expect(!store.store.backlog.isEmpty)
         var delivered: [Int?] = []
         // As delivery does: an empty backlog is not asked for a batch.
@@ -156,7 +138,7 @@ struct ResourceTests {
     func unreadableDirectoriesDoNotBlockOthers() throws {
         try leaveDirectories(25, encryption: .toy(7))
         try leaveDirectories(5, from: 100)
-        let store = try TestedStore.opened(JSONLStore(at: directory.path, files: files))
+        let store = try opened()
         #expect(deliver(store) == Set((0..<15).filter { $0 % 3 != 0 }.map { 100 + $0 }))
         #expect(files.mostOpenFiles <= 16)
         store.expectConservation()
@@ -167,11 +149,10 @@ struct ResourceTests {
         func standardDescriptorsAreNotUsed() async {
             await #expect(processExitsWith: .success) {
                 for descriptor in [CInt(0), 1, 2] { close(descriptor) }
-                let directory = try TemporaryDirectory()
+                let directory = TemporaryDirectory()
                 let store = try TestedStore.opened(JSONLStore(at: directory.path, durability: .full))
                 for number in 0..<1_000 { try store.append(EventLine(number)) }
-                let batch = try #require(try store.nextBatch())
-                try store.settle(batch, rejected: [DeadLetter(line: batch.events[0], reason: "bad", date: .sample)])
+                try store.rejectFirst()
                 try StateFile(path: "\(directory.path)/state").write([1])
                 for descriptor in [CInt(0), 1, 2] {
                     var status = stat()
@@ -186,7 +167,7 @@ struct ResourceTests {
         func closedDescriptorsReceiveNothing() async {
             await #expect(processExitsWith: .success) {
                 for descriptor in [CInt(0), 1, 2] { close(descriptor) }
-                let directory = try TemporaryDirectory()
+                let directory = TemporaryDirectory()
                 let isDone = Locked(false)
                 let end = DispatchSemaphore(value: 0)
                 DispatchQueue.global().async {
@@ -215,12 +196,12 @@ struct ResourceTests {
                 #else
                     setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
                 #endif
-                let directory = try TemporaryDirectory()
+                let directory = TemporaryDirectory()
                 let store = try TestedStore.opened(JSONLStore(at: directory.path))
                 for number in 0..<1_000 { try store.append(EventLine(number)) }
                 #expect(throws: SluiceError.self) { try store.append(EventLine(1_000, padding: 10_000)) }
                 let batch = try #require(try store.nextBatch())
-                let letters = batch.events.map { DeadLetter(line: $0, reason: "bad", date: .sample) }
+                let letters = batch.rejected("bad")
                 try store.settle(batch, rejected: letters)
                 #expect(try store.store.deadLetters().count == letters.count)
                 #expect(try store.drain().count == 1_000 - letters.count)

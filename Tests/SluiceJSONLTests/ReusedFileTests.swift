@@ -6,21 +6,11 @@ import Testing
 @testable import SluiceJSONL
 
 @Suite("Reused files")
-struct ReusedFileTests {
-    private let directory: TemporaryDirectory
-    private let files = FaultyFileSystem(reusesFiles: true)
+struct ReusedFileTests: StoreSuite {
+    let directory = TemporaryDirectory()
+    let files = FaultyFileSystem(reusesFiles: true)
     private let time = VirtualTime()
-
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
-
-    private func opened(
-        _ durability: JSONLStore.Durability = .process, capacity: Int = 10_485_760
-    ) throws -> TestedStore {
-        let store = JSONLStore(at: directory.path, durability: durability, capacity: capacity, files: files)
-        return try .opened(store, in: time.environment)
-    }
+    var environment: PipelineEnvironment { time.environment }
 
     /// Delivers one event. Its file is then a spare one.
     private func deliver(_ number: Int, padding: Int = 0, _ store: TestedStore) throws {
@@ -32,13 +22,6 @@ struct ReusedFileTests {
 
     private func inode(_ name: String) throws -> UInt64 {
         try SystemFileSystem().status(of: "\(directory.path)/\(name)").inode
-    }
-
-    private func stored(_ number: Int, seed: UInt32) throws -> [UInt8] {
-        var buffer = LineBuffer()
-        buffer.append(try StoredLine(EventLine(number).bytes, nil))
-        buffer.setSeed(seed)
-        return Array(buffer.bytes)
     }
 
     @Test("the file of a delivered segment becomes that of the next one, which has only its own lines")
@@ -54,7 +37,7 @@ struct ReusedFileTests {
         #expect(try inode(segment) == number)
         let name = try #require(SegmentName(String(segment.split(separator: "/")[1])))
         #expect(name.isReused && name.lane == .critical)
-        let lines = try stored(1, .critical, name.seed) + stored(2, .critical, name.seed)
+        let lines = try stored(1, .critical, seed: name.seed) + stored(2, .critical, seed: name.seed)
         #expect(try directory.read(segment).starts(with: lines))
         #expect(try directory.read(segment).dropFirst(lines.count).allSatisfy { $0 == LineFormat.newline })
         #expect(store.recovered == 0)
@@ -62,7 +45,7 @@ struct ReusedFileTests {
         store.expectConservation()
     }
 
-    private func stored(_ number: Int, _ priority: Event.Priority, _ seed: UInt32) throws -> [UInt8] {
+    private func stored(_ number: Int, _ priority: Event.Priority = .normal, seed: UInt32) throws -> [UInt8] {
         var buffer = LineBuffer()
         buffer.setSeed(seed)
         buffer.append(try StoredLine(EventLine(number, priority).bytes, nil))
@@ -100,32 +83,23 @@ struct ReusedFileTests {
         #expect(store.dropped == [.corrupt: 1], "no earlier segment has the checksum of 3")
     }
 
-    @Test("a file that a reader has open keeps its lines")
-    func openFileIsNotReused() throws {
+    @Test(
+        "a file that a reader has open, or that others have linked elsewhere, keeps its lines",
+        arguments: [true, false])
+    func sharedFileIsNotReused(isLinked: Bool) throws {
         let store = try opened()
         try store.append(EventLine(0))
         let segment = try #require(try directory.segments().first)
-        let reader = try OpenFile("\(directory.path)/\(segment)", [], in: SystemFileSystem())
+        var reader: OpenFile? = try OpenFile("\(directory.path)/\(segment)", [], in: SystemFileSystem())
         let bytes = try directory.read(segment)
-        #expect(try store.drain() == texts([0]))
-        #expect(try directory.files() == [])
-        try store.append(EventLine(1))
-        #expect(try reader.read(upTo: 1_000) == bytes)
-    }
-
-    @Test("a file that others have linked elsewhere keeps its lines")
-    func linkedFileIsNotReused() throws {
-        let store = try opened()
-        try store.append(EventLine(0))
-        let segment = try #require(try directory.segments().first)
-        let bytes = try directory.read(segment)
-        do {
-            let file = try OpenFile("\(directory.path)/\(segment)", [], in: files)
-            try files.link(file.descriptor, at: "\(directory.path)/copy")
+        if isLinked {
+            try files.link(try #require(reader).descriptor, at: "\(directory.path)/copy")
+            reader = nil
         }
         #expect(try store.drain() == texts([0]))
-        #expect(try spares() == [])
-        #expect(try directory.read("copy") == bytes)
+        #expect(try directory.files() == (isLinked ? ["copy"] : []))
+        try store.append(EventLine(1))
+        #expect(try isLinked ? directory.read("copy") == bytes : reader?.read(upTo: 1_000) == bytes)
     }
 
     @Test("a growing backlog gets new files, and at most four files are kept open")
@@ -234,8 +208,7 @@ struct ReusedFileTests {
     @Test("a file that can't be blanked is removed", arguments: [FaultyFileSystem.Operation.overwrite, .lock, .status])
     func unusableFileIsRemoved(operation: FaultyFileSystem.Operation) throws {
         let store = try opened()
-        try store.append(EventLine(0))
-        let batch = try #require(try store.nextBatch())
+        let batch = try store.batch([EventLine(0)])
         files.fail(operation, with: .inputOutput)
         try store.settle(batch)
         files.heal()
@@ -244,31 +217,20 @@ struct ReusedFileTests {
         store.expectConservation()
     }
 
-    @Test("a file that has lost its name and can't be removed is counted, and removed later")
-    func unremovableFileIsRemovedLater() throws {
-        let store = try opened()
-        try store.append(EventLine(0))
-        let batch = try #require(try store.nextBatch())
+    @Test(
+        "a file that has lost its name and can't be removed is counted, and removed later, also after the end of reuse",
+        arguments: [false, true])
+    func unremovableFileIsRemovedLater(isReuseOver: Bool) throws {
+        let store = try opened(isReuseOver ? .full : .process)
+        let batch = try store.batch([EventLine(0)])
+        if isReuseOver {
+            files.fail(.synchronize, with: .inputOutput, times: 1)
+            #expect(throws: SluiceError.self) { try store.append(EventLine(1)) }
+        }
         files.fail(.lock, with: .inputOutput)
         files.fail(.removeFile, with: .accessDenied)
         try store.settle(batch)
-        #expect(try spares().count == 1)
-        #expect(try store.store.deleteUnread().left.count == 1)
-        files.heal()
-        #expect(try store.store.deleteUnread().left == [])
-        #expect(try directory.files() == [])
-    }
-
-    @Test("a file that can't be removed is known when files are not reused any more")
-    func unremovableFileIsKnownAfterReuse() throws {
-        let store = try opened(.full)
-        try store.append(EventLine(0))
-        let batch = try #require(try store.nextBatch())
-        files.fail(.synchronize, with: .inputOutput, times: 1)
-        #expect(throws: SluiceError.self) { try store.append(EventLine(1)) }
-        files.fail(.lock, with: .inputOutput)
-        files.fail(.removeFile, with: .accessDenied)
-        try store.settle(batch)
+        #expect(try isReuseOver || spares().count == 1)
         #expect(try store.store.deleteUnread().left.count == 1)
         files.heal()
         #expect(try store.store.deleteUnread().left == [])
@@ -278,8 +240,7 @@ struct ReusedFileTests {
     @Test("newlines are written to a file only while it is the one that has the name")
     func eachPartIsChecked() throws {
         let store = try opened()
-        try store.append(EventLine(0, padding: 100_000))
-        let batch = try #require(try store.nextBatch())
+        let batch = try store.batch([EventLine(0, padding: 100_000)])
         let before = files.calls(.overwrite)
         // Of the name and of the descriptor, before the first part.
         files.fail(.status, with: .badDescriptor, after: 2)

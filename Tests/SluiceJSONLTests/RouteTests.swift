@@ -1,36 +1,19 @@
 import Sluice
+import SluiceLibC
 import SluiceTesting
 import TestSupport
 import Testing
 
 @testable import SluiceJSONL
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
-
 /// Waiting events belong to one receiver, also in a directory that several routes, pipelines or programs use.
 struct RouteTests {
-    private let directory: TemporaryDirectory
+    private let directory = TemporaryDirectory()
 
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
-
-    /// Keeps one event's name.
-    private struct Only: Processor {
-        let name: String
-
-        func process(_ event: inout Event) -> Disposition { event.name == name ? .keep : .drop(.filtered) }
-    }
-
+    /// A route that keeps the events of its own name.
     private func route(_ name: String, _ transport: ScriptedTransport) -> Route {
         Route(name) {
-            Only(name: name)
+            Filter { $0.name == name }
             JSONLStore(at: directory.path)
             transport
         }
@@ -52,6 +35,15 @@ struct RouteTests {
         Dictionary(grouping: try transport.accepted(), by: \.name).mapValues(\.count)
     }
 
+    /// The events that a process with one route delivers.
+    private func delivered(_ name: String) async throws -> [String: Int] {
+        let transport = ScriptedTransport()
+        let pipeline = try Pipeline { route(name, transport) }
+        await pipeline.flush()
+        await pipeline.shutdown(timeout: .seconds(600))
+        return try delivered(transport)
+    }
+
     @Test(
         "each of two routes with one directory delivers its own events in the next process",
         arguments: [["internal", "vendor"], ["vendor", "internal"], ["main", "vendor"], ["a/b.c", "a%2fb"]])
@@ -71,11 +63,7 @@ struct RouteTests {
     func otherProgramLeavesOtherRoutes() async throws {
         try await leaveEvents(["internal", "vendor"])
         for (name, expected) in [("another", [:]), ("vendor", ["vendor": 10]), ("internal", ["internal": 10])] {
-            let transport = ScriptedTransport()
-            let pipeline = try Pipeline { route(name, transport) }
-            await pipeline.flush()
-            await pipeline.shutdown(timeout: .seconds(600))
-            #expect(try delivered(transport) == expected)
+            #expect(try await delivered(name) == expected)
         }
         #expect(try directory.files().isEmpty)
     }
@@ -85,18 +73,8 @@ struct RouteTests {
         try await leaveEvents(["old name"])
         let name = try #require(try SystemFileSystem().list(directory.path).first)
         #expect(name.hasSuffix(".old%20name"))
-        try SystemFileSystem().rename(
-            "\(directory.path)/\(name)", to: "\(directory.path)/\(name.prefix(EventID.textLength)).new")
-        let transport = ScriptedTransport()
-        let pipeline = try Pipeline {
-            Route("new") {
-                JSONLStore(at: directory.path)
-                transport
-            }
-        }
-        await pipeline.flush()
-        await pipeline.shutdown(timeout: .seconds(600))
-        #expect(try delivered(transport) == ["old name": 10])
+        try directory.rename(name, to: "\(name.prefix(EventID.textLength)).new")
+        #expect(try await delivered("new") == ["old name": 10])
     }
 
     @Test("two pipelines with one directory and one name are an error, until the first one ends")
@@ -129,15 +107,15 @@ struct RouteTests {
     @Test("a new directory at the place of a deleted one is not taken for it")
     func deletedDirectoryIsFree() throws {
         let place = "\(directory.path)/events"
-        let first = try Pipeline(isDeliveryPaused: true) {
-            JSONLStore(at: place)
-            ScriptedTransport()
+        func pipeline() throws -> Pipeline {
+            try Pipeline(isDeliveryPaused: true) {
+                JSONLStore(at: place)
+                ScriptedTransport()
+            }
         }
-        try SystemFileSystem().rename(place, to: "\(directory.path)/moved")
-        let second = try Pipeline(isDeliveryPaused: true) {
-            JSONLStore(at: place)
-            ScriptedTransport()
-        }
+        let first = try pipeline()
+        try directory.rename("events", to: "moved")
+        let second = try pipeline()
         withExtendedLifetime((first, second)) {}
     }
 

@@ -1,64 +1,38 @@
 import Sluice
-import SluiceTesting
 import TestSupport
 import Testing
 
 @testable import SluiceJSONL
 
 /// Single events of a batch that were delivered, while the rest of the batch is still handed out.
-struct SettledEventTests {
-    private let directory: TemporaryDirectory
-    private let files = FaultyFileSystem()
+struct SettledEventTests: StoreSuite {
+    let directory = TemporaryDirectory()
+    let files = FaultyFileSystem()
 
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
-
-    private func opened(
-        _ encryption: LineEncryption? = nil, durability: JSONLStore.Durability = .process
-    ) throws -> TestedStore {
-        try .opened(JSONLStore(at: directory.path, durability: durability, encryption: encryption, files: files))
-    }
-
-    private func filled(
+    /// A store whose events are in one batch.
+    private func handedOut(
         _ count: Int = 10, _ encryption: LineEncryption? = nil, durability: JSONLStore.Durability = .process
-    ) throws -> TestedStore {
-        let store = try opened(encryption, durability: durability)
-        for number in 0..<count { try store.append(.canonical(number)) }
-        return store
-    }
-
-    /// The events that a later process finds if the present one is killed now. It loses none of them.
-    private func afterKill(
-        _ encryption: LineEncryption? = nil, _ location: SourceLocation = #_sourceLocation
-    ) throws -> [Int] {
-        let copy = try TemporaryDirectory()
-        try directory.copy(to: copy)
-        let store = try TestedStore.opened(JSONLStore(at: copy.path, encryption: encryption))
-        let numbers = try store.nextBatch()?.numbers ?? []
-        #expect(store.dropped.isEmpty, sourceLocation: location)
-        #expect(store.recovered == numbers.count, sourceLocation: location)
-        store.expectConservation(location)
-        return numbers
+    ) throws -> (TestedStore, Batch) {
+        let store = try opened(durability, encryption: encryption)
+        return (store, try store.batch(of: 0..<count))
     }
 
     @Test("after a kill and after a close, a later process gets the other events only", arguments: [true, false])
     func settledEventsStayGone(isEncrypted: Bool) throws {
         let key = isEncrypted ? LineEncryption.toy(7) : nil
-        let store = try filled(10, key)
-        let batch = try #require(try store.nextBatch())
+        let (store, batch) = try handedOut(10, key)
         let name = try directory.segments()[0]
         let size = try directory.read(name).count
         store.store.settle([0, 4, 9], of: batch.id)
         #expect(store.store.backlog.events == 10)
         #expect(try directory.read(name).count == size)
-        #expect(try afterKill(key) == [1, 2, 3, 5, 6, 7, 8])
+        #expect(try afterKill(key).waiting == [1, 2, 3, 5, 6, 7, 8])
         // A second time, and places that don't exist.
         store.store.settle([4, 5, 5, 10, -1], of: batch.id)
         store.store.settle([1], of: batch.id + 1)
-        #expect(try afterKill(key) == [1, 2, 3, 6, 7, 8])
+        #expect(try afterKill(key).waiting == [1, 2, 3, 6, 7, 8])
         store.store.close()
-        let next = try opened(key)
+        let next = try opened(encryption: key)
         #expect(try next.drain().count == 6)
         #expect(next.dropped.isEmpty)
         #expect(next.recovered == 6)
@@ -67,10 +41,9 @@ struct SettledEventTests {
 
     @Test("a file of settled events only is removed, and reports nothing")
     func allSettled() throws {
-        let store = try filled()
-        let batch = try #require(try store.nextBatch())
+        let (store, batch) = try handedOut()
         store.store.settle(Array(0..<10), of: batch.id)
-        #expect(try afterKill().isEmpty)
+        #expect(try afterKill().waiting.isEmpty)
         store.store.close()
         let next = try opened()
         #expect(try next.nextBatch() == nil)
@@ -83,11 +56,10 @@ struct SettledEventTests {
     func severalSegments() throws {
         for group in [[0, 1, 2], [3], [4, 5]] { try directory.leave(group.map { .canonical($0) }) }
         let store = try opened()
-        try store.append(.canonical(6))
-        let batch = try #require(try store.nextBatch())
+        let batch = try store.batch(of: [6])
         #expect(batch.numbers == Array(0...6))
         store.store.settle([6, 2, 3, 4], of: batch.id)
-        #expect(try afterKill() == [0, 1, 5])
+        #expect(try afterKill().waiting == [0, 1, 5])
         try store.settle(batch)
         #expect(try directory.segments().isEmpty)
         store.expectConservation()
@@ -95,15 +67,14 @@ struct SettledEventTests {
 
     @Test("settled and rejected events of a batch stay apart, also for a later process")
     func settledAndRejected() throws {
-        let store = try filled(6)
-        let batch = try #require(try store.nextBatch())
+        let (store, batch) = try handedOut(6)
         store.store.settle([0, 2], of: batch.id)
         // A settled event is no dead letter, and a dead letter is not settled.
         store.store.reject([batch.rejected("bad")[2], batch.rejected("bad")[3]], in: batch.id)
         store.store.settle([3, 5], of: batch.id)
         #expect(try store.store.deadLetters().compactMap(\.number) == [3])
         #expect(store.store.backlog.events == 6)
-        #expect(try afterKill() == [1, 4])
+        #expect(try afterKill().waiting == [1, 4])
         store.store.close()
         let next = try opened()
         // The place of the event is part of the letter's id: it must be the same.
@@ -115,33 +86,30 @@ struct SettledEventTests {
     @Test("of two equal events, the settled place counts")
     func equalEvents() throws {
         let store = try opened()
-        for number in [0, 1, 1, 2] { try store.append(.canonical(number)) }
-        let batch = try #require(try store.nextBatch())
+        let batch = try store.batch(of: [0, 1, 1, 2])
         store.store.settle([2], of: batch.id)
         store.store.reject([batch.rejected("bad")[2]], in: batch.id)
         #expect(try store.store.deadLetters().compactMap(\.number) == [1])
-        #expect(try afterKill() == [0, 2])
+        #expect(try afterKill().waiting == [0, 2])
     }
 
     @Test("an erasure and settled events don't undo each other, and settled ones are erased too")
     func erasure() throws {
-        let store = try filled(8)
-        let batch = try #require(try store.nextBatch())
+        let (store, batch) = try handedOut(8)
         store.store.settle([0], of: batch.id)
         _ = try store.erase { $0.number == 1 }
         store.store.settle([2, 1], of: batch.id)
-        #expect(try afterKill() == [3, 4, 5, 6, 7])
+        #expect(try afterKill().waiting == [3, 4, 5, 6, 7])
         store.store.settle([3], of: batch.id)
         _ = try store.erase { $0.number == 3 }
         let text = String(decoding: try directory.read(directory.segments()[0]), as: UTF8.self)
         #expect(!text.contains("xrc"))
-        #expect(try afterKill() == [4, 5, 6, 7])
+        #expect(try afterKill().waiting == [4, 5, 6, 7])
     }
 
     @Test("an event that is settled during an erasure stays settled, or is erased", arguments: [false, true])
     func settledDuringErasure(isErased: Bool) throws {
-        let store = try filled(8)
-        let batch = try #require(try store.nextBatch())
+        let (store, batch) = try handedOut(8)
         let isBegun = Locked(false)
         // The thread of the erasure can't be waited for by itself.
         _ = try store.erase { line in
@@ -155,30 +123,28 @@ struct SettledEventTests {
         }
         // Its mark is made with the next one.
         store.store.settle([2], of: batch.id)
-        #expect(try afterKill() == (isErased ? [1, 3, 4, 5, 6, 7] : [3, 4, 5, 6, 7]))
+        #expect(try afterKill().waiting == (isErased ? [1, 3, 4, 5, 6, 7] : [3, 4, 5, 6, 7]))
     }
 
     @Test("a drive that fails costs nothing but a second delivery, and is noted once")
     func failingDrive() throws {
-        let store = try filled()
-        let batch = try #require(try store.nextBatch())
+        let (store, batch) = try handedOut()
         files.fail(.overwrite, with: .inputOutput, after: 1)
         store.store.settle([0, 1, 2], of: batch.id)
         store.store.settle([3], of: batch.id)
         #expect(store.notes.count == 1)
         #expect(store.notes.first?.contains("a second time") == true)
-        #expect(try afterKill() == Array(1..<10))
+        #expect(try afterKill().waiting == Array(1..<10))
         files.heal()
         store.store.settle([4], of: batch.id)
-        #expect(try afterKill() == [1, 2, 3, 5, 6, 7, 8, 9])
+        #expect(try afterKill().waiting == [1, 2, 3, 5, 6, 7, 8, 9])
         try store.settle(batch)
         store.expectConservation()
     }
 
     @Test("a file that is gone or was cut is not written to")
     func missingFile() throws {
-        let store = try filled()
-        let batch = try #require(try store.nextBatch())
+        let (store, batch) = try handedOut()
         let name = try directory.segments()[0]
         let bytes = try directory.read(name)
         try directory.write(Array(bytes.prefix(bytes.count / 2)), to: name)
@@ -193,8 +159,7 @@ struct SettledEventTests {
     @Test("each level of durability synchronizes as for an append")
     func synchronizes() throws {
         for durability in [JSONLStore.Durability.process, .full, .buffered] {
-            let store = try filled(4, durability: durability)
-            let batch = try #require(try store.nextBatch())
+            let (store, batch) = try handedOut(4, durability: durability)
             let before = files.calls(.synchronize)
             let writes = files.calls(.write)
             store.store.settle([0, 1], of: batch.id)
@@ -207,8 +172,7 @@ struct SettledEventTests {
 
     @Test("with an interval, a synchronization includes the settled events")
     func synchronizesAfterInterval() throws {
-        let store = try filled(4, durability: .interval(milliseconds: 3_600_000))
-        let batch = try #require(try store.nextBatch())
+        let (store, batch) = try handedOut(4, durability: .interval(milliseconds: 3_600_000))
         try store.store.synchronize()
         let before = files.calls(.synchronize)
         try store.store.synchronize()
@@ -221,8 +185,7 @@ struct SettledEventTests {
 
     @Test("a later process counts no settled event that it evicts, expires or deletes unread")
     func unreadFilesAreCounted() throws {
-        let store = try filled()
-        let batch = try #require(try store.nextBatch())
+        let (store, batch) = try handedOut()
         store.store.settle([0, 1, 2], of: batch.id)
         store.store.close()
         let next = try opened()
@@ -232,10 +195,9 @@ struct SettledEventTests {
 
     @Test("a closed store ignores the call")
     func closed() throws {
-        let store = try filled()
-        let batch = try #require(try store.nextBatch())
+        let (store, batch) = try handedOut()
         store.store.close()
         store.store.settle([0], of: batch.id)
-        #expect(try afterKill() == Array(0..<10))
+        #expect(try afterKill().waiting == Array(0..<10))
     }
 }

@@ -1,20 +1,11 @@
 import Sluice
+import SluiceLibC
 import TestSupport
 import Testing
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#endif
-
 struct StateFileTests {
-    private let directory: TemporaryDirectory
+    private let directory = TemporaryDirectory()
     private let files = SystemFileSystem()
-
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
 
     @Test("the last write is read back")
     func lastWriteIsReadBack() throws {
@@ -116,15 +107,5 @@ struct StateFileTests {
         try file.write([1])
         #expect(try file.read() == [1])
         #expect(directory.names == ["state"])
-    }
-
-    @Test("short writes are continued")
-    func shortWritesAreContinued() throws {
-        let faulty = FaultyFileSystem()
-        faulty.limitWrites(to: 3)
-        let file = StateFile(path: "\(directory.path)/state", fileSystem: faulty)
-        let bytes = Array(UInt8(0)...200)
-        try file.write(bytes)
-        #expect(try file.read() == bytes)
     }
 }

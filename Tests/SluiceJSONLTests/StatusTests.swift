@@ -6,14 +6,11 @@ import Testing
 @testable import SluiceJSONL
 
 /// The file `status.json`, which other programs read.
-struct StatusTests {
-    private let directory: TemporaryDirectory
-    private let files = FaultyFileSystem()
+struct StatusTests: StoreSuite {
+    let directory = TemporaryDirectory()
+    let files = FaultyFileSystem()
     private let time = VirtualTime(wallTime: .sample)
-
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
+    var environment: PipelineEnvironment { time.environment }
 
     private func statusFiles() throws -> [String] { try directory.files().filter { $0.contains("status") } }
 
@@ -22,10 +19,6 @@ struct StatusTests {
         let name = try statusFiles().first { $0.hasSuffix(InstanceDirectory.statusName) }
         guard let name else { return nil }
         return try StateFile(path: "\(directory.path)/\(name)").read().map { String(decoding: $0, as: UTF8.self) }
-    }
-
-    private func opened() throws -> TestedStore {
-        try TestedStore.opened(JSONLStore(at: directory.path, files: files), in: time.environment)
     }
 
     private func status(_ state: RouteStatus.State, failure: String? = nil) -> RouteStatus {
@@ -145,8 +138,7 @@ struct StatusTests {
 
     @Test("with encryption, the reason of a failure is left out")
     func hidesReasonIfEncrypted() throws {
-        let store = try TestedStore.opened(
-            JSONLStore(at: directory.path, encryption: .toy(7), files: files), in: time.environment)
+        let store = try opened(encryption: .toy(7))
         try store.append(EventLine(1))
         store.store.keep(status(.pausing, failure: "the account of alice is closed"))
         let text = try #require(try status())

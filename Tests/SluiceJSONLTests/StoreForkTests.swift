@@ -15,7 +15,7 @@ import Testing
         @Test("children neither keep the lock of a store that the parent has closed, nor end the lock of an open one")
         func childrenLeaveLocksToParent() async {
             await #expect(processExitsWith: .success) {
-                let directory = try TemporaryDirectory()
+                let directory = TemporaryDirectory()
                 let (store, line) = (JSONLStore(at: directory.path), try StoreForkTests.line.get())
                 // Without a pipeline, whose threads may hold locks of the Swift runtime when the process is forked.
                 try store.open()
@@ -68,7 +68,7 @@ import Testing
             @Test("a child that closes all descriptors, as a daemon does, keeps the files that it opens then")
             func daemonKeepsItsFiles() async {
                 await #expect(processExitsWith: .success) {
-                    let directory = try TemporaryDirectory()
+                    let directory = TemporaryDirectory()
                     let (store, line) = (JSONLStore(at: directory.path), try StoreForkTests.line.get())
                     try store.open()
                     try store.append(try EventLine(Event(name: "Parent")))

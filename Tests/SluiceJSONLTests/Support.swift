@@ -5,15 +5,58 @@ import Testing
 
 @testable import SluiceJSONL
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#endif
-
 extension Timestamp {
     /// The date of dead letters.
     static let sample = Timestamp(milliseconds: 1_767_225_600_000)
+}
+
+/// A suite of tests of stores in a directory of its own.
+protocol StoreSuite {
+    associatedtype Files: FileSystem = SystemFileSystem
+
+    var directory: TemporaryDirectory { get }
+    var files: Files { get }
+    var environment: PipelineEnvironment { get }
+}
+
+extension StoreSuite where Files == SystemFileSystem {
+    var files: Files { SystemFileSystem() }
+}
+
+extension StoreSuite {
+    var environment: PipelineEnvironment { PipelineEnvironment() }
+
+    func opened(
+        _ durability: JSONLStore.Durability = .process, capacity: Int = 10_485_760, maximumAge: Duration = .days(25),
+        encryption: LineEncryption? = nil, in place: TemporaryDirectory? = nil
+    ) throws -> TestedStore {
+        try .opened(
+            JSONLStore(
+                at: (place ?? directory).path, durability: durability, capacity: capacity, maximumAge: maximumAge,
+                encryption: encryption, files: files), in: environment)
+    }
+
+    /// Opens the store of a later process, in a copy of the directory, as if the present process had been killed now.
+    func openedAfterKill(
+        in place: TemporaryDirectory? = nil, maximumAge: Duration = .days(25), encryption: LineEncryption? = nil
+    ) throws -> TestedStore {
+        let copy = try (place ?? directory).copy()
+        let store = JSONLStore(at: copy.path, maximumAge: maximumAge, encryption: encryption)
+        return try .opened(store, in: environment, keeping: copy)
+    }
+
+    /// What a later process finds if the present one is killed now. It loses nothing.
+    func afterKill(
+        _ encryption: LineEncryption? = nil, _ location: SourceLocation = #_sourceLocation
+    ) throws -> (waiting: [Int], letters: [Int]) {
+        let store = try openedAfterKill(encryption: encryption)
+        let letters = try store.store.deadLetters().compactMap(\.number)
+        let waiting = try store.drainNumbers()
+        #expect(store.dropped.isEmpty && store.deadLettersDropped.isEmpty, sourceLocation: location)
+        #expect(store.recovered == waiting.count, sourceLocation: location)
+        store.expectConservation(location)
+        return (waiting, letters)
+    }
 }
 
 /// A store and everything that it has reported, so that conservation can be checked at any time.
@@ -31,20 +74,23 @@ final class TestedStore: Sendable {
     }
 
     let store: JSONLStore
+    /// A directory that lives as long as this object.
+    private let place: TemporaryDirectory?
     private let counts = Locked(Counts())
 
     /// The size of the files whose events the store has not counted.
     var unreadBytes: Int { counts.withLock(\.unreadBytes) }
 
-    init(_ store: JSONLStore) {
-        self.store = store
+    init(_ store: JSONLStore, keeping place: TemporaryDirectory? = nil) {
+        (self.store, self.place) = (store, place)
     }
 
     /// Creates and opens one.
     static func opened(
-        _ store: JSONLStore, in environment: PipelineEnvironment = PipelineEnvironment()
+        _ store: JSONLStore, in environment: PipelineEnvironment = PipelineEnvironment(),
+        keeping place: TemporaryDirectory? = nil
     ) throws -> TestedStore {
-        let tested = TestedStore(store)
+        let tested = TestedStore(store, keeping: place)
         try tested.open(in: environment)
         return tested
     }
@@ -92,6 +138,20 @@ final class TestedStore: Sendable {
         try store.settle(batch.id)
     }
 
+    /// Appends events, and takes the next batch.
+    func batch(_ lines: [EventLine]) throws -> Batch {
+        for line in lines { try append(line) }
+        return try #require(try nextBatch())
+    }
+
+    func batch(of numbers: some Sequence<Int>) throws -> Batch { try batch(numbers.map { .canonical($0) }) }
+
+    /// Takes the next batch, and settles it with a dead letter of its first event.
+    func rejectFirst() throws {
+        let batch = try #require(try nextBatch())
+        try settle(batch, rejected: [batch.rejected("no")[0]])
+    }
+
     func erase(where isMatch: @escaping @Sendable (EventLine) -> Bool) throws(SluiceError) -> ErasureReport {
         let report = try store.erase(where: isMatch)
         counts.withLock { $0.erased += report.events }
@@ -99,14 +159,17 @@ final class TestedStore: Sendable {
     }
 
     /// Settles all waiting events, and returns them in order.
-    func drain() throws(SluiceError) -> [String] {
-        var texts: [String] = []
+    func drainLines() throws(SluiceError) -> [EventLine] {
+        var lines: [EventLine] = []
         while let batch = try nextBatch() {
-            texts += batch.texts
+            lines += batch.events
             try settle(batch)
         }
-        return texts
+        return lines
     }
+
+    func drain() throws(SluiceError) -> [String] { try drainLines().map(\.text) }
+    func drainNumbers() throws(SluiceError) -> [Int] { try drainLines().compactMap(\.number) }
 
     var recovered: Int { counts.withLock { $0.recovered } }
     var dropped: [DropReason: Int] { counts.withLock { $0.dropped } }
@@ -183,6 +246,13 @@ extension TemporaryDirectory {
         try files().filter { !$0.contains("/rejected-") && !$0.hasSuffix(SpareFiles.suffix) }
     }
 
+    /// Copies the files as they are at this moment. No process holds the locks of the copy.
+    func copy() throws -> TemporaryDirectory {
+        let other = TemporaryDirectory()
+        for name in try files() { try other.write(try read(name), to: name) }
+        return other
+    }
+
     /// The segments of dead letters.
     func letterFiles() throws -> [String] {
         try files().filter { $0.contains("/rejected-") }
@@ -190,8 +260,22 @@ extension TemporaryDirectory {
 
     /// Leaves events behind, like a process that has ended.
     func leave(_ lines: [EventLine], encryption: LineEncryption? = nil) throws {
-        let store = try TestedStore.opened(JSONLStore(at: path, encryption: encryption))
-        for line in lines { try store.append(line) }
-        store.store.close()
+        try leaveSideBySide([lines], encryption: encryption)
+    }
+
+    /// Leaves the directories of processes that ran at the same time, with the events of a group each.
+    func leaveSideBySide(_ groups: [[EventLine]], encryption: LineEncryption? = nil) throws {
+        let stores = try groups.map { _ in try TestedStore.opened(JSONLStore(at: path, encryption: encryption)) }
+        for (store, lines) in zip(stores, groups) { for line in lines { try store.append(line) } }
+        for store in stores { store.store.close() }
+    }
+
+    func append(_ text: String, to name: String) throws {
+        let file = try OpenFile("\(path)/\(name)", [.write, .append], in: TemporaryDirectory.system)
+        try file.write(Array(text.utf8)[...])
+    }
+
+    func rename(_ name: String, to newName: String) throws {
+        try TemporaryDirectory.system.rename("\(path)/\(name)", to: "\(path)/\(newName)")
     }
 }

@@ -6,35 +6,34 @@ import Testing
 @testable import SluiceJSONL
 
 /// Events that are appended together.
-@Suite
-struct TogetherTests {
-    private let directory: TemporaryDirectory
-    private let files = FaultyFileSystem()
-
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
-
-    private func opened(_ durability: JSONLStore.Durability = .process) throws -> TestedStore {
-        try .opened(JSONLStore(at: directory.path, durability: durability, files: files))
-    }
+struct TogetherTests: StoreSuite {
+    let directory = TemporaryDirectory()
+    let files = FaultyFileSystem()
 
     private func lines(_ numbers: Range<Int>, _ priority: Event.Priority = .normal, padding: Int = 0) -> [EventLine] {
         numbers.map { EventLine($0, priority, padding: padding) }
     }
 
-    @Test("events that are appended together are one write, and all of them survive the process")
-    func eventsAreOneWrite() throws {
+    @Test(
+        "events that are appended together are one write for each segment of the usual size, and survive the process",
+        arguments: [
+            (lines: 100, critical: 0, padding: 0, writes: 1), (1_200, 0, 200, 3),
+            // Alternating priorities.
+            (60, 2, 0, 2),
+        ])
+    func eachSegmentIsOneWrite(lines count: Int, critical: Int, padding: Int, writes: Int) throws {
+        let lines = (0..<count).map { number in
+            EventLine(number, critical > 0 && number % critical == 0 ? .critical : .normal, padding: padding)
+        }
         let store = try opened()
         let opening = files.calls(.write)
-        #expect(store.append(contentsOf: lines(0..<100)).isEmpty)
-        #expect(files.calls(.write) == opening + 1)
+        #expect(store.append(contentsOf: lines).isEmpty)
+        #expect(files.calls(.write) == opening + writes)
         store.expectConservation()
-        let copy = try TemporaryDirectory()
-        try directory.copy(to: copy)
-        let next = try TestedStore.opened(JSONLStore(at: copy.path))
-        #expect(try next.drain() == texts(0..<100))
-        #expect(try store.drain() == texts(0..<100))
+        let expected = (lines.filter { $0.priority == .critical } + lines.filter { $0.priority == .normal }).map(\.text)
+        #expect(try openedAfterKill().drain() == expected)
+        #expect(try store.nextBatch()?.texts == Array(expected.prefix(critical > 0 ? count / critical : 500)))
+        #expect(try store.drain() == Array(expected.dropFirst(critical > 0 ? count / critical : 500)))
     }
 
     @Test("with full durability, events that are appended together are synchronized once")
@@ -45,36 +44,6 @@ struct TogetherTests {
         #expect(store.append(contentsOf: lines(1..<100)).isEmpty)
         #expect(files.calls(.synchronize) == before + 1)
         #expect(try store.drain() == texts(0..<100))
-    }
-
-    @Test("each segment is one write, and has its usual size")
-    func eachSegmentIsOneWrite() throws {
-        let store = try opened()
-        let opening = files.calls(.write)
-        #expect(store.append(contentsOf: lines(0..<1_200, padding: 200)).isEmpty)
-        #expect(files.calls(.write) == opening + 3)
-        store.expectConservation()
-        #expect(try store.nextBatch()?.events.count == 500)
-        #expect(try store.nextBatch()?.events.count == 500)
-        #expect(try store.nextBatch()?.texts == texts(1_000..<1_200, padding: 200))
-    }
-
-    @Test("priorities that alternate need one write each")
-    func alternatingPrioritiesNeedOneWriteEach() throws {
-        let store = try opened()
-        let opening = files.calls(.write)
-        #expect(store.append(contentsOf: (0..<60).map { EventLine($0, $0 % 2 == 0 ? .critical : .normal) }).isEmpty)
-        #expect(files.calls(.write) == opening + 2)
-    }
-
-    @Test("priorities may alternate", arguments: [JSONLStore.Durability.process, .buffered, .full])
-    func prioritiesMayAlternate(durability: JSONLStore.Durability) throws {
-        let store = try opened(durability)
-        let mixed = (0..<60).map { EventLine($0, $0.isMultiple(of: 3) ? .critical : .normal) }
-        #expect(store.append(contentsOf: mixed).isEmpty)
-        let critical = mixed.filter { $0.priority == .critical }.map(\.text)
-        let normal = mixed.filter { $0.priority == .normal }.map(\.text)
-        #expect(try store.drain() == critical + normal)
     }
 
     @Test("only the events that can't be stored are refused", arguments: [JSONLStore.Durability.process, .buffered])
@@ -107,18 +76,6 @@ struct TogetherTests {
             #expect(next.dropped.isEmpty)
             next.store.close()
         }
-    }
-
-    @Test("a store that is full evicts its oldest segments for events that are appended together")
-    func fullStoreEvicts() throws {
-        let store = try TestedStore.opened(JSONLStore(at: directory.path, capacity: 20_000, files: files))
-        for first in stride(from: 0, to: 1_000, by: 100) {
-            #expect(store.append(contentsOf: lines(first..<first + 100)).isEmpty)
-            // Ends the segment, and leaves it to a later attempt.
-            _ = try store.nextBatch(events: 20)
-            store.expectConservation()
-        }
-        #expect(store.store.backlog.bytes <= 20_000)
     }
 
     @Test("a deleted directory is made again for events that are appended together")

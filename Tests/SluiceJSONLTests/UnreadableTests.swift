@@ -6,27 +6,18 @@ import Testing
 @testable import SluiceJSONL
 
 /// Segments that can't be read. They are deleted like others, count towards the capacity, and expire.
-struct UnreadableTests {
+struct UnreadableTests: StoreSuite {
     private struct NoKey: Error {}
 
-    private let directory: TemporaryDirectory
-    private let files = FaultyFileSystem()
+    let directory = TemporaryDirectory()
+    let files = FaultyFileSystem()
     private let time = VirtualTime()
+    var environment: PipelineEnvironment { time.environment }
     private let lineBytes = EventLine(100, padding: 1_000).bytes.count + 18
-
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
 
     /// It encrypts, but has no key to decrypt.
     private static let locked = LineEncryption(encrypt: { [7] + $0 }, decrypt: { _ in throw NoKey() })
     private static let unlocked = LineEncryption(encrypt: { [7] + $0 }, decrypt: { Array($0.dropFirst()) })
-
-    private func opened(capacity: Int = 10_485_760, _ encryption: LineEncryption?) throws -> TestedStore {
-        try .opened(
-            JSONLStore(at: directory.path, capacity: capacity, encryption: encryption, files: files),
-            in: time.environment)
-    }
 
     private func pipeline(isPaused: Bool = true, _ store: JSONLStore) throws -> Pipeline {
         try Pipeline(isDeliveryPaused: isPaused, environment: time.environment) {
@@ -65,7 +56,7 @@ struct UnreadableTests {
         #expect(try segments().isEmpty)
         #expect(pipeline.ledger.isBalanced)
         await pipeline.shutdown()
-        #expect(try opened(Self.unlocked).nextBatch() == nil)
+        #expect(try opened(encryption: Self.unlocked).nextBatch() == nil)
     }
 
     @Test("events of a file that the drive can't read are deleted", arguments: 0..<4)
@@ -116,9 +107,9 @@ struct UnreadableTests {
 
     @Test("a deletion includes directories that were left to a later process, because nothing in them could be read")
     func deletesLeftDirectories() async throws {
-        let earlier = try (0..<6).map { _ in try opened(Self.unlocked) }
+        let earlier = try (0..<6).map { _ in try opened(encryption: Self.unlocked) }
         for (number, store) in earlier.enumerated() { try store.append(EventLine(number)) }
-        let running = try opened(Self.unlocked)
+        let running = try opened(encryption: Self.unlocked)
         try running.append(EventLine(6))
         for store in earlier { store.store.close() }
         let store = JSONLStore(at: directory.path, encryption: Self.locked, files: files)
@@ -137,7 +128,7 @@ struct UnreadableTests {
 
     @Test("events that can't be decrypted never take more than the capacity, and are evicted first")
     func capacityHolds() throws {
-        let store = try opened(capacity: lineBytes * 200, Self.locked)
+        let store = try opened(capacity: lineBytes * 200, encryption: Self.locked)
         for number in 0..<500 {
             try store.append(EventLine(100 + number, padding: 1_000))
             // Every tenth time, the store gives the waiting segments up.
@@ -151,7 +142,7 @@ struct UnreadableTests {
 
     @Test("unreadable critical events stay when normal ones need room, and make room for critical ones")
     func priorityHolds() throws {
-        let store = try opened(capacity: lineBytes * 200, Self.locked)
+        let store = try opened(capacity: lineBytes * 200, encryption: Self.locked)
         for number in 0..<50 { try store.append(EventLine(100 + number, .critical, padding: 1_000)) }
         read(store.store, times: 20)
         for number in 50..<500 { try store.append(EventLine(100 + number, padding: 1_000)) }
@@ -164,11 +155,11 @@ struct UnreadableTests {
 
     @Test("events that can't be read expire, and are counted")
     func unreadableEventsExpire() throws {
-        let earlier = try opened(Self.unlocked)
+        let earlier = try opened(encryption: Self.unlocked)
         try earlier.append(EventLine(0))
         try earlier.append(EventLine(1, .critical))
         earlier.store.close()
-        let store = try opened(Self.locked)
+        let store = try opened(encryption: Self.locked)
         read(store.store, times: 6)
         time.advance(by: .days(24))
         read(store.store, times: 2)
@@ -183,8 +174,8 @@ struct UnreadableTests {
     @Test("a directory that is larger than the rest of the capacity is taken over while nothing can be read here")
     func takesOverBesideUnreadableEvents() throws {
         let capacity = lineBytes * 80
-        let other = try opened(capacity: capacity, nil)
-        let store = try opened(capacity: capacity, Self.locked)
+        let other = try opened(capacity: capacity)
+        let store = try opened(capacity: capacity, encryption: Self.locked)
         for number in 0..<50 { try store.append(EventLine(100 + number, padding: 1_000)) }
         for number in 50..<100 { try other.append(EventLine(100 + number, padding: 1_000)) }
         read(store.store, times: 40)

@@ -108,7 +108,7 @@ struct StdoutTransportTests {
     @Test("a batch after a write that broke off begins with a line of its own")
     func brokenLineIsEnded() async throws {
         signal(SIGPIPE, SIG_IGN)
-        let directory = try TemporaryDirectory()
+        let directory = TemporaryDirectory()
         let path = directory.path + "/fifo"
         #expect(mkfifo(path, 0o600) == 0)
         func reader() -> FileHandle {
@@ -140,7 +140,7 @@ struct StdoutTransportTests {
 
     @Test("a descriptor that is reused for another file isn't written to")
     func reusedDescriptorIsNotWritten() async throws {
-        let directory = try TemporaryDirectory()
+        let directory = TemporaryDirectory()
         let flags = O_WRONLY | O_CREAT
         let descriptor = open(directory.path + "/output", flags, 0o600)
         let transport = StdoutTransport(descriptor: descriptor)

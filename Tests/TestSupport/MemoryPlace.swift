@@ -7,6 +7,8 @@ package final class MemoryPlace: Sendable {
     private struct State {
         var items: [String: [UInt8]]
         var failing: Set<Access> = []
+        var writes = 0
+        var beforeWriting: @Sendable () -> Void = {}
     }
 
     private let state: Locked<State>
@@ -16,6 +18,14 @@ package final class MemoryPlace: Sendable {
     package var items: [String: [UInt8]] {
         get { state.withLock(\.items) }
         set { state.withLock { $0.items = newValue } }
+    }
+
+    /// The number of writes, including the ones that failed.
+    package var writes: Int { state.withLock(\.writes) }
+
+    /// From now on, runs `body` before each write, without a lock.
+    package func beforeWriting(_ body: @escaping @Sendable () -> Void) {
+        state.withLock { $0.beforeWriting = body }
     }
 
     /// From now on, these accesses fail, and no others.
@@ -28,17 +38,21 @@ package final class MemoryPlace: Sendable {
         }
     }
 
+    @Sendable private func write(_ item: String, _ bytes: [UInt8]) throws {
+        state.withLock(\.beforeWriting)()
+        state.withLock { $0.writes += 1 }
+        try access(.write) { $0[item] = bytes }
+    }
+
     package var persistence: Persistence {
         Persistence(
-            named: "a place", read: { item in try self.access(.read) { $0[item] } },
-            write: { item, bytes in try self.access(.write) { $0[item] = bytes } },
+            named: "a place", read: { item in try self.access(.read) { $0[item] } }, write: write,
             remove: { item in try self.access(.remove) { $0[item] = nil } })
     }
 
     /// A place of a host that can't remove. An empty item stays.
     package var persistenceWithoutRemoval: Persistence {
         Persistence(
-            named: "a place", read: { item in try self.access(.read) { $0[item] } },
-            write: { item, bytes in try self.access(.write) { $0[item] = bytes } })
+            named: "a place", read: { item in try self.access(.read) { $0[item] } }, write: write)
     }
 }

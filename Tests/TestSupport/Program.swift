@@ -41,7 +41,7 @@ package struct Program {
     }
 
     private static func run(_ executable: URL, _ arguments: [String], input: Data) async throws -> Result {
-        let directory = try TemporaryDirectory()
+        let directory = TemporaryDirectory()
         defer { withExtendedLifetime(directory) {} }
         let files = ["input", "output", "errors"].map { directory.url.appending(path: $0) }
         try input.write(to: files[0])

@@ -1,7 +1,6 @@
 import HTTPTestSupport
 import Sluice
 import SluiceGzip
-import TestSupport
 import Testing
 
 @testable import SluiceHTTP

@@ -1,8 +1,6 @@
 import HTTPTestSupport
 import Sluice
 import SluiceGzip
-import SluiceTesting
-import TestSupport
 import Testing
 
 @testable import SluiceHTTP

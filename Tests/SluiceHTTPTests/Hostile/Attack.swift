@@ -49,12 +49,18 @@ struct Attack: Sendable, CustomTestStringConvertible {
         self.act = act
     }
 
-    /// A response, after which the connection is kept.
-    init(_ description: String, _ fates: Fate..., format: HTTPFormat = .jsonArray, response: String) {
+    /// What the server does after a response.
+    enum Rest: Sendable { case keeps, ends, hangs }
+
+    init(_ description: String, _ fates: Fate..., response: String, then rest: Rest = .keeps) {
         testDescription = description
         self.fates = Set(fates)
-        self.format = format
-        act = { connection, _ in try connection.write(response) }
+        isTimed = rest == .hangs
+        act = { connection, _ in
+            try connection.write(response)
+            if rest == .ends { connection.end() }
+            if rest == .hangs { try connection.waitForClose() }
+        }
     }
 }
 
@@ -79,14 +85,10 @@ extension Attack {
             try connection.waitForClose()
         },
         Attack("hangs before the head", backOff, isTimed: true) { connection, _ in try connection.waitForClose() },
-        Attack("hangs in the middle of the head", backOff, isTimed: true) { connection, _ in
-            try connection.write("HTTP/1.1 200 OK\r\nContent-Le")
-            try connection.waitForClose()
-        },
-        Attack("hangs in the middle of the body", backOff, isTimed: true) { connection, _ in
-            try connection.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n12")
-            try connection.waitForClose()
-        },
+        Attack("hangs in the middle of the head", backOff, response: "HTTP/1.1 200 OK\r\nContent-Le", then: .hangs),
+        Attack(
+            "hangs in the middle of the body", backOff, response: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n12",
+            then: .hangs),
         Attack("drips its head", backOff, isTimed: true) { connection, _ in
             try connection.write("HTTP/1.1 200 O")
             while try !connection.isClosedByClient(within: 5) { try connection.write("K") }
@@ -105,22 +107,17 @@ extension Attack {
         Attack("resets after the body", backOff) { connection, _ in try connection.reset() },
         Attack("closes before the body", backOff, moment: .connection) { _, _ in },
         Attack("closes after the body", backOff) { connection, _ in connection.end() },
-        Attack("closes in the middle of the head", backOff) { connection, _ in
-            try connection.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n")
-            connection.end()
-        },
-        Attack("closes in the middle of the body", backOff) { connection, _ in
-            try connection.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n12")
-            connection.end()
-        },
+        Attack(
+            "closes in the middle of the head", backOff, response: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n",
+            then: .ends),
+        Attack(
+            "closes in the middle of the body", backOff, response: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n12",
+            then: .ends),
         Attack("writes garbage", backOff) { connection, _ in
             try connection.write([0, 1, 2, 0xFF, 0xFE, 13, 10, 13, 10])
             connection.end()
         },
-        Attack("writes something like HTTP", backOff) { connection, _ in
-            try connection.write("HTTP/1.1 2OO OK\r\n\r\n")
-            connection.end()
-        },
+        Attack("writes something like HTTP", backOff, response: "HTTP/1.1 2OO OK\r\n\r\n", then: .ends),
         // libcurl may repeat such a request over a new connection, where the server behaves.
         Attack("closes a connection that it has kept", .delivered, backOffAfterAcceptance, moment: .reuse) {
             connection, _ in
@@ -146,12 +143,12 @@ extension Attack {
             connection, _ in
             try connection.flood()
         },
-        Attack("a head of 3 MB in one line", backOff) { connection, _ in
-            try connection.write("HTTP/1.1 200 OK\r\nX: " + String(repeating: "x", count: 3_000_000) + "\r\n\r\n")
-        },
-        Attack("a head of 3 MB in many lines", backOff) { connection, _ in
-            try connection.write("HTTP/1.1 200 OK\r\n" + String(repeating: "X: xxxxxxxx\r\n", count: 240_000) + "\r\n")
-        },
+        Attack(
+            "a head of 3 MB in one line", backOff,
+            response: "HTTP/1.1 200 OK\r\nX: " + String(repeating: "x", count: 3_000_000) + "\r\n\r\n"),
+        Attack(
+            "a head of 3 MB in many lines", backOff,
+            response: "HTTP/1.1 200 OK\r\n" + String(repeating: "X: xxxxxxxx\r\n", count: 240_000) + "\r\n"),
     ]
 
     /// libcurl takes such responses without a limit.
@@ -165,16 +162,12 @@ extension Attack {
     }
 
     static let redirects: [Attack] = [301, 302, 303, 307, 308].flatMap { status in
-        [
-            Attack("\(status) to another server", .held) { connection, surroundings in
+        [("to another server", \Server.Surroundings.other), ("to itself, in a loop", \.own)].map { name, place in
+            Attack("\(status) \(name)", .held) { connection, surroundings in
                 try connection.write(
-                    "HTTP/1.1 \(status) Go\r\nLocation: \(surroundings.other)\r\nContent-Length: 0\r\n\r\n")
-            },
-            Attack("\(status) to itself, in a loop", .held) { connection, surroundings in
-                try connection.write(
-                    "HTTP/1.1 \(status) Go\r\nLocation: \(surroundings.own)\r\nContent-Length: 0\r\n\r\n")
-            },
-        ]
+                    "HTTP/1.1 \(status) Go\r\nLocation: \(surroundings[keyPath: place])\r\nContent-Length: 0\r\n\r\n")
+            }
+        }
     }
 
     private static let goOn = "HTTP/1.1 100 Continue\r\n\r\n"
@@ -186,26 +179,15 @@ extension Attack {
             try connection.write(goOn)
             try connection.write("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n")
         },
-        Attack("100, then nothing", backOff, isTimed: true) { connection, _ in
-            try connection.write(goOn)
-            try connection.waitForClose()
-        },
-        Attack("100, then the end", backOff) { connection, _ in
-            try connection.write(goOn)
-            connection.end()
-        },
-        Attack("100 with a length, then 200", .delivered, backOff) { connection, _ in
-            try connection.write("HTTP/1.1 100 Continue\r\nContent-Length: 5\r\n\r\n" + HTTPResponse.ok)
-            connection.end()
-        },
-        Attack("100, then garbage", backOff) { connection, _ in
-            try connection.write(goOn + "nonsense\r\n\r\n")
-            connection.end()
-        },
-        Attack("101 to a protocol that wasn't requested", backOff) { connection, _ in
-            try connection.write("HTTP/1.1 101 Switching\r\nUpgrade: tls\r\n\r\n")
-            connection.end()
-        },
+        Attack("100, then nothing", backOff, response: goOn, then: .hangs),
+        Attack("100, then the end", backOff, response: goOn, then: .ends),
+        Attack(
+            "100 with a length, then 200", .delivered, backOff,
+            response: "HTTP/1.1 100 Continue\r\nContent-Length: 5\r\n\r\n" + HTTPResponse.ok, then: .ends),
+        Attack("100, then garbage", backOff, response: goOn + "nonsense\r\n\r\n", then: .ends),
+        Attack(
+            "101 to a protocol that wasn't requested, then 200", backOff,
+            response: "HTTP/1.1 101 Switching\r\nUpgrade: tls\r\n\r\n" + HTTPResponse.ok, then: .ends),
     ]
 
     /// A `Retry-After`, and the seconds to wait at least; nil if it is invalid.

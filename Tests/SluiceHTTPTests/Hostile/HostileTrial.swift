@@ -14,7 +14,7 @@ struct HostileTrial {
     /// Runs a pipeline with a hostile server, and then a second one on the same store with a good server.
     mutating func run(_ attack: Attack, _ number: Int) async throws {
         var random = SeededRandom(seed: UInt64(number))
-        let directory = try TemporaryDirectory()
+        let directory = TemporaryDirectory()
         // Each second request of several, over a new connection, would succeed, and the others hang.
         let count = attack.moment == .reuse && attack.isTimed ? 1 : Int.random(in: 1...30, using: &random)
         let isHostile = Locked(attack.moment != .reuse)

@@ -1,4 +1,3 @@
-import HTTPTestSupport
 import Sluice
 import SluiceTesting
 import TestSupport
@@ -27,7 +26,7 @@ struct HungShutdownTests {
                 arrived.add(request?.body.count ?? 0)
                 try connection.waitForClose()
             }
-            let directory = try TemporaryDirectory()
+            let directory = TemporaryDirectory()
             let subject = try HostilePipeline(to: server.url, storingIn: directory.path)
             subject.track(0..<count)
             let flush = Task { await subject.pipeline.flush() }

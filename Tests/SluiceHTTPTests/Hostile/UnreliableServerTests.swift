@@ -1,4 +1,3 @@
-import HTTPTestSupport
 import Sluice
 import SluiceTesting
 import TestSupport
@@ -45,7 +44,7 @@ struct UnreliableServerTests {
             if action?.keeps == true { kept.withLock { $0.formUnion(numbers) } }
             return action
         }
-        let directory = try TemporaryDirectory()
+        let directory = TemporaryDirectory()
         let draws = Locked(SeededRandom(seed: 2))
         let subject = try HostilePipeline(
             to: server.url, storingIn: directory.path,

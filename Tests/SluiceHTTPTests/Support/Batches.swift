@@ -1,4 +1,3 @@
-import HTTPTestSupport
 import Sluice
 
 @testable import SluiceHTTP

@@ -1,5 +1,4 @@
 import Foundation
-import HTTPTestSupport
 
 /// A request that a server has read.
 struct ReceivedRequest: Sendable {

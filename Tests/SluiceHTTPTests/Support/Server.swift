@@ -1,5 +1,4 @@
 import Foundation
-import HTTPTestSupport
 import Sluice
 import SluiceLibC
 
@@ -61,6 +60,14 @@ final class Server: Sendable {
             while try connection.readRequest() != nil {
                 try connection.write(response)
             }
+        }
+    }
+
+    /// A server that sends these bytes after the first request of a connection, and ends it.
+    convenience init(respondingOnce response: String) throws {
+        try self.init { connection in
+            _ = try connection.readRequest()
+            try connection.write(response)
         }
     }
 

@@ -1,6 +1,17 @@
 import Foundation
 import TestSupport
 
+/// One mistake in a host's code, and a part of the compiler's message.
+struct Mistake: Sendable {
+    let code: String
+    let message: String
+    let container: String
+
+    init(_ code: String, _ message: String, container: String = "Pipeline") {
+        (self.code, self.message, self.container) = (code, message, container)
+    }
+}
+
 /// Runs the Swift compiler on a source text, with the modules that this test was built with.
 enum Compiler {
     struct Problem: Error, CustomStringConvertible {
@@ -14,7 +25,7 @@ enum Compiler {
 
     /// Type-checks `source` and returns the compiler's errors.
     static func errors(in source: String) async throws -> [Diagnostic] {
-        let directory = try TemporaryDirectory()
+        let directory = TemporaryDirectory()
         defer { withExtendedLifetime(directory) {} }
         let file = URL(filePath: directory.path).appending(path: "Host.swift")
         try Data(source.utf8).write(to: file)

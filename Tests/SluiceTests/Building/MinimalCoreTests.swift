@@ -9,7 +9,7 @@ import Testing
 
     @Test("the floors of the core, built alone, link the standard library and the C library, but not Foundation")
     func coreLinksNoFoundation() async throws {
-        let directory = try TemporaryDirectory()
+        let directory = TemporaryDirectory()
         defer { withExtendedLifetime(directory) {} }
         let features = ["ExistentialAny", "InternalImportsByDefault", "MemberImportVisibility"]
         let module = directory.path + "/SluiceLibC.swiftmodule"

@@ -5,12 +5,6 @@ import Testing
 
 /// One object, one place: a processor object stands in one chain of one living pipeline.
 @Suite struct ProcessorPlacesTests {
-    private final class Plugin: Processor {
-        let context = PluginContext()
-
-        func process(_ event: inout Event) -> Disposition { .keep }
-    }
-
     /// Builds a pipeline with these processors above its routes, and in each of them.
     private func build(
         _ shared: [any Processor], routes: [[any Processor]] = [[]], openError: SluiceError? = nil
@@ -132,12 +126,6 @@ import Testing
         let error = SluiceError(.inputOutput, "the disk is gone")
         #expect(throws: SluiceError.self) { try build([plugin], openError: error) }
         _ = try build([plugin])
-    }
-
-    @Test("values have no place, and can be listed as often as you like")
-    func valuesHaveNoPlace() throws {
-        let pipelines = try (0..<2).map { _ in try build([Keep(), Keep()], routes: [[Keep()], [Keep()]]) }
-        #expect(pipelines.count == 2)
     }
 
     @Test("of several pipelines that are built at the same time, one gets an object")

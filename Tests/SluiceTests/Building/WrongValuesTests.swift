@@ -3,16 +3,6 @@ import Testing
 
 /// Compiles values that no event can have, and looks for one clear error each.
 @Suite struct WrongValuesTests {
-    struct Mistake: Sendable {
-        let code: String
-        let message: String
-
-        init(_ code: String, _ message: String) {
-            self.code = code
-            self.message = message
-        }
-    }
-
     /// The sentence for values of Foundation, and for literals in the literal.
     private static let unfit = """
         a value can't be a property: Date, URL, UUID, Decimal and Data need `import SluiceFoundation`, values of several \

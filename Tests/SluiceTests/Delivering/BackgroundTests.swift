@@ -16,34 +16,6 @@ import Testing
         if !isPaused { await bench.transport.waitForSends(1) }
     }
 
-    @Test("a suspension cancels the request in flight, loses no event, and ends the flush")
-    func suspensionCancelsRequest() async throws {
-        let bench = try Bench(ScriptedTransport([.hang]))
-        bench.track(3)
-        async let flush = bench.pipeline.flush()
-        await bench.transport.waitForSends(1)
-        bench.pipeline.suspendDelivery()
-        #expect(await flush.waiting == 3)
-        // It says nothing about the receiver.
-        #expect(bench.ledger.attempts.total == 0)
-        bench.pipeline.expectSuspension(in: nil)
-        await bench.pipeline.flush()
-        #expect(try bench.transport.accepted().map(\.name) == ["Event 0", "Event 1", "Event 2"])
-    }
-
-    @Test("a request that a suspension has cancelled is repeated without a back-off when the app is active")
-    func cancelledRequestIsRepeatedImmediately() async throws {
-        let bench = try Bench(ScriptedTransport([.hang]))
-        bench.track(3)
-        async let flush = bench.pipeline.flush()
-        await bench.transport.waitForSends(1)
-        bench.pipeline.suspendDelivery()
-        _ = await flush
-        bench.pipeline.expectSuspension(in: nil)
-        // Time stands still.
-        await bench.transport.waitForSends(2)
-    }
-
     @Test("each of many suspensions cancels its request, and the events are sent once in the end")
     func everySuspensionCancelsRequest() async throws {
         // As real transports do, it sends nothing in a cancelled task.
@@ -58,6 +30,8 @@ import Testing
             await bench.transport.waitForSends(number)
             bench.pipeline.suspendDelivery()
             #expect(await flush.waiting == 3)
+            // It says nothing about the receiver.
+            #expect(bench.ledger.attempts.total == 0)
             bench.pipeline.expectSuspension(in: nil)
         }
         await bench.pipeline.flush()
@@ -99,5 +73,18 @@ import Testing
         await bench.transport.waitForSends(2)
         await bench.pipeline.flush()
         #expect(bench.ledger.delivered == 1)
+    }
+
+    @Test(
+        "other signals do not send earlier",
+        arguments: [
+            Signal.launched(.foreground), .willResignActive, .didBecomeActive, .connectivity(.available),
+        ])
+    func otherSignalsDoNotSend(signal: Signal) async throws {
+        let bench = try Bench()
+        bench.track(1)
+        await bench.sleeps(until: 15)
+        bench.pipeline.signal(signal)
+        await bench.sends(at: 15)
     }
 }

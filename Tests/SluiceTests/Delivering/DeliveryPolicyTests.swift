@@ -18,15 +18,6 @@ import Testing
         #expect(bench.sizes == [1, 1])
     }
 
-    @Test("setFlushInterval moves its argument into the policy's range")
-    func changedIntervalStaysInRange() async throws {
-        let bench = try Bench()
-        bench.pipeline.setFlush(interval: .milliseconds(1))
-        await bench.drained()
-        bench.track(1)
-        await bench.sends(at: 1)
-    }
-
     @Test("a backlog is sent in larger batches, unless the policy has a size of its own")
     func backlogHasLargerBatches() async throws {
         var small = DeliveryPolicy(batch: BatchSize(events: 100, bytes: 262_144))
@@ -35,14 +26,21 @@ import Testing
             (DeliveryPolicy.standard, [500, 500, 100, 100]), (small, Array(repeating: 100, count: 12)),
         ] {
             let bench = try Bench(delivery: policy)
-            bench.pipeline.pauseDelivery()
-            bench.track(1_200)
-            bench.pipeline.resumeDelivery()
+            bench.trackWhilePaused(1_200)
             await bench.pipeline.flush()
             #expect(bench.sizes == sizes)
         }
         small.batch.events = 20
         #expect(small.backlogBatch.events == 20)
+    }
+
+    @Test("a batch stays within the limits of both policy and transport")
+    func smallerBatchLimitCounts() async throws {
+        let bench = try Bench(ScriptedTransport(maximumBatchSize: BatchSize(events: 3, bytes: .max)))
+        bench.track(7)
+        await bench.pipeline.flush()
+        #expect(bench.sizes.reduce(0, +) == 7)
+        #expect(bench.sizes.allSatisfy { $0 <= 3 })
     }
 
     private static let invalid: [(name: String, change: @Sendable (inout DeliveryPolicy) -> Void)] = [
@@ -111,58 +109,10 @@ import Testing
         await bench.sends(at: Double(result))
     }
 
-    @Test("with an unmetered-only policy events wait on a metered network, and a flush returns immediately")
-    func unmeteredPolicyWaitsOnMeteredNetwork() async throws {
-        var policy = Bench.policy
-        policy.sendsOverMeteredNetworks = false
-        let bench = try Bench(delivery: policy)
-        bench.pipeline.signal(.connectivity(.metered))
-        bench.track(7, priority: .critical)
-        let report = await bench.pipeline.flush()
-        #expect(report.waiting == 7)
-        #expect(bench.transport.batches.isEmpty)
-        bench.pipeline.signal(.connectivity(.available))
-        await bench.transport.waitForSends(1)
-        #expect(bench.sizes == [7])
-        #expect(bench.time.continuousTime() == .zero)
-    }
-
-    @Test("a metered network is used by default, and a shutdown does not wait if the policy excludes it")
-    func meteredNetworkIsUsedByDefault() async throws {
-        let any = try Bench()
-        any.pipeline.signal(.connectivity(.metered))
-        any.track(5)
-        await any.transport.waitForSends(1)
-        var policy = Bench.policy
-        policy.sendsOverMeteredNetworks = false
-        let unmetered = try Bench(delivery: policy)
-        unmetered.pipeline.signal(.connectivity(.metered))
-        unmetered.track(5)
-        let ledger = await unmetered.pipeline.shutdown(timeout: .seconds(1_000))
-        #expect(ledger.routes[0].waiting == 5)
-        #expect(unmetered.time.continuousTime() == .zero)
-    }
-
-    @Test("a flush, and a count, send critical events of App Center with the normal ones")
-    func appCenterFlushSendsCriticalEvents() async throws {
-        let bench = try Bench(delivery: .appCenter)
-        bench.track(3)
-        bench.track(2, priority: .critical)
-        let report = await bench.pipeline.flush()
-        #expect(report.delivered == 5)
-        let sends = bench.sizes.count
-        bench.track(1, priority: .critical)
-        bench.track(50)
-        await bench.transport.waitForSends(sends + 1)
-        await bench.pipeline.flush()
-        #expect(bench.sizes.reduce(0, +) == 56)
-        #expect(bench.time.continuousTime() == .zero)
-    }
-
     @Test("App Center's back-off takes 5 to 10 s, then 2.5 to 5 min, then 10 to 20 min each time")
     func appCenterBackOffHasSteps() async throws {
         let bench = try Bench(
-            ScriptedTransport(then: .answer(.all(.retry(after: nil)))), delivery: .appCenter)
+            ScriptedTransport(then: .retry), delivery: .appCenter)
         bench.track(1)
         // The middle of each range, as the random numbers of the bench are the middle of theirs.
         var time = 6.0
@@ -176,23 +126,10 @@ import Testing
     @Test("batches that fail together count as one outage: the first wait is the shortest")
     func outageCountsOnce() async throws {
         let bench = try Bench(ScriptedTransport(then: .hang), delivery: .appCenter)
-        bench.pipeline.pauseDelivery()
-        bench.track(150)
-        bench.pipeline.resumeDelivery()
+        bench.trackWhilePaused(150)
         await bench.transport.waitForSends(3)
         bench.transport.release(.all(.retry(after: nil)))
         await bench.sleeps(until: 7.5)
-    }
-
-    @Test("new events do not wait for one slow batch of three")
-    func slowBatchDelaysNoOther() async throws {
-        let bench = try Bench(ScriptedTransport([.hang]), delivery: .appCenter)
-        bench.track(50)
-        await bench.transport.waitForSends(1)
-        bench.track(50)
-        await bench.transport.waitForSends(2)
-        #expect(bench.time.continuousTime() == .zero)
-        bench.transport.release(.all(.accepted))
     }
 
     @Test("a returning network sends waiting events and ends a pause; an unchanged one does not")
@@ -237,4 +174,15 @@ import Testing
         #expect(text.contains("TokenError"))
         #expect(!text.contains("secret"))
     }
+}
+
+extension DeliveryPolicy {
+    /// The same as SluiceHTTP's preset: an interval with a range, critical events, back-off steps and three batches in flight.
+    fileprivate static let appCenter = DeliveryPolicy(
+        batch: BatchSize(events: 50, bytes: 262_144), flushCount: 50, flushInterval: .seconds(6),
+        flushIntervals: .seconds(6) ... .seconds(86_400),
+        backOffSteps: [
+            .seconds(5) ... .seconds(10), .seconds(150) ... .seconds(300), .seconds(600) ... .seconds(1_200),
+        ],
+        maximumBatchesInFlight: 3)
 }

@@ -5,45 +5,9 @@ import Testing
 
 /// `flush()` and pauses.
 @Suite struct FlushTests {
-    static let retry = ScriptedTransport.Step.answer(.all(.retry(after: nil)))
-
-    @Test("a flush returns when the waiting events are delivered")
-    func flushReturnsAfterDelivery() async throws {
-        let bench = try Bench()
-        bench.track(23)
-        let report = await bench.pipeline.flush()
-        #expect(report.waiting == 0)
-        #expect(bench.ledger.delivered == 23)
-        #expect(bench.time.continuousTime() == .zero)
-    }
-
-    @Test("a flush without events returns immediately")
-    func emptyFlushReturnsImmediately() async throws {
-        let bench = try Bench()
-        let report = await bench.pipeline.flush()
-        #expect(report == (await bench.pipeline.flush()))
-        #expect(bench.transport.batches.isEmpty)
-    }
-
-    @Test("critical events that overtake the events of a flush don't end it", arguments: [1, 5, 25])
-    func overtakingEventsDoNotEndFlush(critical: Int) async throws {
-        var policy = Bench.policy
-        policy.flushCount = 1_000
-        let bench = try Bench(ScriptedTransport([.hang]), delivery: policy)
-        bench.track(11)
-        let flushed = Task { await bench.pipeline.flush() }
-        await bench.transport.waitForSends(1)
-        bench.track(critical, priority: .critical)
-        bench.transport.release(.all(.accepted))
-        let report = await flushed.value
-        #expect(report.delivered == 11)
-        #expect(report.waiting == 0)
-        #expect(bench.ledger.delivered == 11 + critical)
-    }
-
     @Test("a flush returns when a send has failed")
     func flushReturnsAfterFailedSend() async throws {
-        let bench = try Bench(ScriptedTransport(then: Self.retry))
+        let bench = try Bench(ScriptedTransport(then: .retry))
         bench.track(3)
         for round in 1...3 {
             // The first one sends everything and a probe. Each other one ends a pause.
@@ -53,19 +17,6 @@ import Testing
             #expect(bench.transport.batches.count == round + 1)
         }
         #expect(bench.time.continuousTime() == .zero)
-    }
-
-    @Test("a flush waits for no events that are tracked later")
-    func flushWaitsForNoLaterEvents() async throws {
-        let bench = try Bench(ScriptedTransport([.hang], then: .hang))
-        bench.track(1)
-        let flushed = Task { await bench.pipeline.flush() }
-        await bench.transport.waitForSends(1)
-        bench.track(20)
-        bench.transport.release(.all(.accepted))
-        // The second send hangs.
-        let report = await flushed.value
-        #expect(report.delivered == 1)
     }
 
     /// The delivered half of the batch is still in the store, and must not count for a second flush.
@@ -111,29 +62,11 @@ import Testing
         #expect(bench.ledger.rejected == 3)
     }
 
-    @Test("a report of a failed flush doesn't count critical events that overtook it")
-    func reportExcludesOvertakingEvents() async throws {
-        var policy = Bench.policy
-        policy.flushCount = 1_000
-        let bench = try Bench(ScriptedTransport([.hang, .answer(.all(.accepted))], then: Self.retry), delivery: policy)
-        bench.track(15)
-        let flushed = Task { await bench.pipeline.flush() }
-        await bench.transport.waitForSends(1)
-        bench.track(4, priority: .critical)
-        bench.transport.release(.all(.accepted))
-        let report = await flushed.value
-        // The first ten, then the critical ones, and then a failure.
-        #expect(bench.ledger.delivered == 14)
-        #expect(report.delivered == 10)
-        #expect(report.waiting == 5)
-        #expect(!report.isComplete)
-    }
-
     @Test("a flush counts no critical dead letters that are replayed after it began")
     func reportExcludesReplayedEvents() async throws {
         let transport = ScriptedTransport(
             [.answer(.each(Array(repeating: .rejected(reason: "bad"), count: 3) + [.accepted])), .hang, .hang],
-            then: Self.retry)
+            then: .retry)
         var policy = Bench.policy
         policy.flushCount = 1_000
         let bench = try Bench(transport, delivery: policy)
@@ -154,27 +87,6 @@ import Testing
         #expect(report.waiting == 5)
     }
 
-    @Test("events that the store evicts during a flush are neither delivered nor waiting in its report")
-    func reportExcludesEvictedEvents() async throws {
-        let size = try EventLine(Event(name: "Event 0")).bytes.count
-        var policy = Bench.policy
-        policy.flushCount = 1_000
-        let store = MemoryStore(capacity: (size + 64) * 20)
-        let bench = try Bench(ScriptedTransport([.hang]), store: store, delivery: policy)
-        bench.track(15)
-        #expect(bench.ledger.waiting == 15)
-        let flushed = Task { await bench.pipeline.flush() }
-        await bench.transport.waitForSends(1)
-        bench.track(100)
-        let evicted = bench.ledger.dropped[.evicted] ?? 0
-        #expect(evicted > 50)
-        bench.transport.release(.all(.accepted))
-        let report = await flushed.value
-        // The events behind the batch in flight were evicted.
-        #expect(report.delivered == 10)
-        #expect(report.rejected + report.waiting == 0)
-    }
-
     @Test("a report is the sum of all routes")
     func reportIsSumOfRoutes() async throws {
         let pipeline = try Pipeline {
@@ -184,7 +96,7 @@ import Testing
             }
             Route("bad") {
                 MemoryStore()
-                ScriptedTransport(then: Self.retry)
+                ScriptedTransport(then: .retry)
             }
         }
         pipeline.track("Event")
@@ -193,23 +105,9 @@ import Testing
         #expect(report.waiting == 1)
     }
 
-    /// The system keeps a cancelled sleep in memory until its time.
-    private struct CountingTime: TimeSource {
-        let base = VirtualTime()
-        let sleeps = Locked(0)
-
-        func wallTime() -> Timestamp { base.wallTime() }
-        func suspendingTime() -> Duration { base.suspendingTime() }
-        func continuousTime() -> Duration { base.continuousTime() }
-        func sleep(until deadline: Duration) async throws {
-            sleeps.withLock { $0 += 1 }
-            try await base.sleep(until: deadline)
-        }
-    }
-
     @Test("flushes during a Retry-After share one sleep")
     func flushesDuringRetryAfterShareSleep() async throws {
-        let time = CountingTime()
+        let time = CountedTime()
         let pipeline = try Pipeline(environment: PipelineEnvironment(time: time, random: { 1 << 63 })) {
             MemoryStore()
             ScriptedTransport(then: .answer(.all(.retry(after: .seconds(600)))))
@@ -217,14 +115,14 @@ import Testing
         pipeline.track("Event")
         await pipeline.flush()
         await time.base.waitForSleeper()
-        let before = time.sleeps.withLock(\.self)
+        let before = time.sleeps
         for _ in 0..<1_000 { await pipeline.flush() }
-        #expect(time.sleeps.withLock(\.self) == before)
+        #expect(time.sleeps == before)
     }
 
     @Test("the batches of a host that never pauses share a sleep")
     func batchesShareSleep() async throws {
-        let time = CountingTime()
+        let time = CountedTime()
         let transport = ScriptedTransport(then: .hang)
         let pipeline = try Pipeline(
             delivery: DeliveryPolicy(batch: BatchSize(events: 10, bytes: .max), flushCount: 10),
@@ -243,35 +141,32 @@ import Testing
         }
         await transport.waitForSends(51)
         // Now and then a worker sends everything, and needs another one.
-        #expect(time.sleeps.withLock(\.self) < 10)
+        #expect(time.sleeps < 10)
         await pipeline.shutdown(timeout: .zero)
-    }
-
-    @Test("concurrent flushes all return")
-    func concurrentFlushesReturn() async throws {
-        let bench = try Bench(ScriptedTransport { send, _ in send % 3 == 1 ? Self.retry : .answer(.all(.accepted)) })
-        bench.track(40)
-        await withTaskGroup(of: Void.self) { group in
-            for _ in 0..<20 { group.addTask { await bench.pipeline.flush() } }
-        }
-        while await bench.pipeline.flush().waiting > 0 {}
-        #expect(bench.ledger.delivered == 40)
-        #expect(bench.pipeline.ledger.isBalanced)
     }
 
     // MARK: Pause
 
-    @Test("a paused pipeline sends nothing, not even for a flush")
-    func pausedPipelineSendsNothing() async throws {
-        let bench = try Bench()
-        bench.pipeline.pauseDelivery()
-        bench.track(20)
+    @Test(
+        "while the host forbids to send, not even a flush does, and the events are sent when it permits it",
+        // A pause, no network, and a metered one with a policy that excludes it.
+        arguments: [
+            (nil, nil), (.connectivity(.unavailable), .connectivity(.metered)),
+            (.connectivity(.metered), .connectivity(.available)),
+        ] as [(Signal?, Signal?)])
+    func forbiddenEventsWait(begin: Signal?, end: Signal?) async throws {
+        var policy = Bench.policy
+        policy.sendsOverMeteredNetworks = begin != .connectivity(.metered)
+        let bench = try Bench(delivery: policy)
+        if let begin { bench.pipeline.signal(begin) } else { bench.pipeline.pauseDelivery() }
+        bench.track(7, priority: .critical)
         bench.time.advance(by: .seconds(3_600))
-        let report = await bench.pipeline.flush()
-        #expect(report.waiting == 20)
+        #expect(await bench.pipeline.flush().waiting == 7)
         #expect(bench.transport.batches.isEmpty)
-        bench.pipeline.resumeDelivery()
-        await bench.transport.waitForSends(2)
+        if let end { bench.pipeline.signal(end) } else { bench.pipeline.resumeDelivery() }
+        await bench.transport.waitForSends(1)
+        #expect(bench.sizes == [7])
+        #expect(bench.time.continuousTime() == .seconds(3_600))
     }
 
     @Test("a flush during a pause sends when delivery is resumed")
@@ -287,52 +182,5 @@ import Testing
         // The flush is done now.
         await bench.transport.waitForSends(1)
         #expect(bench.time.continuousTime() == .seconds(10))
-    }
-
-    @Test("a pause does not affect the send in flight")
-    func pauseKeepsSendInFlight() async throws {
-        let bench = try Bench(ScriptedTransport([.hang]))
-        bench.track(15)
-        await bench.transport.waitForSends(1)
-        bench.pipeline.pauseDelivery()
-        bench.transport.release(.all(.accepted))
-        while bench.ledger.delivered < bench.transport.batches[0].events.count {
-            await bench.pipeline.flush()
-        }
-        #expect(bench.transport.batches.count == 1)
-        #expect(bench.pipeline.ledger.isBalanced)
-    }
-
-    @Test("one resume ends two pauses")
-    func oneResumeEndsTwoPauses() async throws {
-        let bench = try Bench()
-        bench.pipeline.pauseDelivery()
-        bench.pipeline.pauseDelivery()
-        bench.track(5)
-        bench.pipeline.resumeDelivery()
-        await bench.transport.waitForSends(1)
-    }
-
-    // MARK: After a shutdown
-
-    @Test("a flush after a shutdown returns")
-    func flushAfterShutdownReturns() async throws {
-        let bench = try Bench()
-        bench.track(1)
-        await bench.pipeline.shutdown()
-        let report = await bench.pipeline.flush()
-        #expect(report.delivered == 0)
-        #expect(bench.transport.batches.count == 1)
-    }
-
-    @Test("a shutdown ends a waiting flush")
-    func shutdownEndsWaitingFlush() async throws {
-        let bench = try Bench(ScriptedTransport([.hang]))
-        bench.track(1)
-        let flushed = Task { await bench.pipeline.flush() }
-        await bench.transport.waitForSends(1)
-        await bench.pipeline.shutdown(timeout: .zero)
-        let report = await flushed.value
-        #expect(report.waiting == 1)
     }
 }

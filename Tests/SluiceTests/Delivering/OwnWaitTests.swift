@@ -93,20 +93,15 @@ import Testing
         let pipelines = Locked<[Pipeline]>([])
         let notes = Locked(0)
         // Each first send waits for the others, so that all flush in theirs.
-        let arrived = Locked<[CheckedContinuation<Void, Never>]>([])
-        let isOpen = Locked(false)
+        let (sends, gate) = (Locked(0), Gate())
         for number in 0..<count {
             let caller = Caller { _ in
-                await withCheckedContinuation { continuation in
-                    if isOpen.withLock(\.self) { return continuation.resume() }
-                    let all = arrived.withLock { arrived in
-                        arrived.append(continuation)
-                        return arrived.count == count ? arrived : []
-                    }
-                    if all.isEmpty { return }
-                    isOpen.withLock { $0 = true }
-                    for continuation in all { continuation.resume() }
+                let isLast = sends.withLock { sends in
+                    sends += 1
+                    return sends == count
                 }
+                if isLast { gate.open() }
+                await gate.wait()
                 let next = pipelines.withLock { $0[(number + 1) % count] }
                 await next.flush()
             }

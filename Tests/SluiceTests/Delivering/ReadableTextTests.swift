@@ -50,6 +50,16 @@ struct ReadableTextTests {
         #expect("\(ledger)" == "5 tracked, 2 sanitized (truncatedString: 2)\nmain: 0 delivered, \(counts)")
     }
 
+    @Test(
+        "a report of a flush says that more events can wait than were counted",
+        arguments: [(0, ""), (3_232, "at least ")])
+    func flushReportShowsUnreadBytes(bytes: Int, start: String) {
+        var report = FlushReport()
+        (report.delivered, report.rejected, report.waiting, report.unreadBytes) = (1, 2, 4, bytes)
+        let end = bytes == 0 ? "" : ", \(bytes) bytes unread"
+        #expect("\(report)" == "1 delivered, 2 rejected, \(start)4 waiting\(end)")
+    }
+
     @Test("a report of an erasure says how much is erased")
     func erasureIsReadable() async throws {
         let pipeline = try pipeline(rejecting: [])

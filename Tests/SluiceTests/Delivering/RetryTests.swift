@@ -4,12 +4,12 @@ import Testing
 
 /// Failures and their waits, to the millisecond of virtual time.
 @Suite struct RetryTests {
-    static let retry = ScriptedTransport.Step.answer(.all(.retry(after: nil)))
-
     @Test(
         "the wait grows with each failure, up to five minutes",
         arguments: [
-            retry, .failure(SluiceError(.inputOutput, "no connection")), .answer(.each([])),
+            ScriptedTransport.Step.retry, .failure(SluiceError(.inputOutput, "no connection")), .answer(.each([])),
+            // A time in the past does not count.
+            .answer(.all(.retry(after: .seconds(-1_000)))),
         ])
     func waitGrowsWithEachFailure(step: ScriptedTransport.Step) async throws {
         let bench = try Bench(ScriptedTransport(Array(repeating: step, count: 24)))
@@ -25,23 +25,6 @@ import Testing
         #expect(bench.ledger.delivered == 1)
         #expect(bench.ledger.attempts.failed == 24)
         #expect(bench.pipeline.ledger.isBalanced)
-    }
-
-    @Test("a success makes the next wait a short one")
-    func successShortensNextWait() async throws {
-        let bench = try Bench(
-            ScriptedTransport([Self.retry, Self.retry, .answer(.all(.accepted)), Self.retry]))
-        bench.track(1)
-        await bench.sends(at: 15)
-        await bench.sends(at: 15 + Bench.wait(1))
-        await bench.sends(at: 15 + Bench.wait(1) + Bench.wait(2))
-        await bench.drained()
-        bench.track(1)
-        let next = 30 + Bench.wait(1) + Bench.wait(2)
-        await bench.sends(at: next)
-        await bench.transport.waitForSends(4)
-        // A failure was chance, so the receiver fails a little more often.
-        await bench.time.waitForSleeper(within: .seconds(next + Bench.wait(1))...(.seconds(next + 1.5 * Bench.wait(1))))
     }
 
     @Test("Retry-After is a floor, and nothing ends it early")
@@ -87,80 +70,6 @@ import Testing
         #expect(bench.time.continuousTime() == .zero)
     }
 
-    private func flap(_ bench: Bench) {
-        bench.pipeline.signal(.connectivity(.unavailable))
-        bench.pipeline.signal(.connectivity(.available))
-    }
-
-    @Test("a success lets the network end three waits once more")
-    func successLetsNetworkEndWaits() async throws {
-        var answers = Array(repeating: Self.retry, count: 4)
-        answers += [.answer(.all(.accepted)), Self.retry]
-        let bench = try Bench(ScriptedTransport(answers))
-        bench.track(1)
-        await bench.pipeline.flush()
-        for sends in 2...4 {
-            flap(bench)
-            await bench.transport.waitForSends(sends)
-            while bench.ledger.attempts.total < sends { await Task.yield() }
-        }
-        // The fourth wait takes its time.
-        flap(bench)
-        for _ in 0..<1_000 { await Task.yield() }
-        #expect(bench.transport.batches.count == 4)
-        await bench.drained()
-        bench.track(1)
-        await bench.pipeline.flush()
-        let now = bench.time.continuousTime()
-        flap(bench)
-        await bench.transport.waitForSends(7)
-        #expect(bench.time.continuousTime() == now)
-    }
-
-    @Test("a Retry-After in the past is none")
-    func pastRetryAfterIsNone() async throws {
-        let bench = try Bench(ScriptedTransport([.answer(.all(.retry(after: .seconds(-1_000))))]))
-        bench.track(1)
-        await bench.sends(at: 15)
-        await bench.sends(at: 15 + Bench.wait(1))
-    }
-
-    @Test("Retry-After is limited to an hour")
-    func retryAfterIsLimitedToAnHour() async throws {
-        let bench = try Bench(ScriptedTransport([.answer(.all(.retry(after: .seconds(Int64.max))))]))
-        bench.track(1)
-        await bench.sends(at: 15)
-        await bench.sends(at: 15 + 3_600 + 1)
-    }
-
-    @Test("a receiver that refuses everything is asked at growing intervals, and everything is kept")
-    func refusedRouteKeepsEventsAndProbes() async throws {
-        let refused = ScriptedTransport.Step.answer(.all(.hold(reason: "HTTP 401")))
-        let bench = try Bench(ScriptedTransport(Array(repeating: refused, count: 40)))
-        bench.track(1)
-        var at = 15.0
-        await bench.sends(at: at)
-        for tries in 1...32 {
-            at += min(Bench.wait(tries, isRefused: true), 0.75 * 4_800)
-            await bench.sends(at: at)
-        }
-        #expect(bench.ledger.waiting == 1)
-        #expect(bench.diagnostics.filter { $0.kind == .paused }.map(\.message) == ["HTTP 401"])
-    }
-
-    @Test("an event that is refused beside an acceptance is searched for")
-    func refusalBesideAcceptanceIsSearched() async throws {
-        let bench = try Bench(ScriptedTransport([.answer(.each([.accepted, .hold(reason: "quota")]))]))
-        bench.track(2)
-        await bench.pipeline.flush()
-        #expect(bench.ledger.delivered == 1)
-        #expect(bench.ledger.waiting == 1)
-        bench.time.advance(by: .seconds(10))
-        await bench.pipeline.flush()
-        #expect(bench.ledger.delivered == 2)
-        #expect(bench.pipeline.ledger.isBalanced)
-    }
-
     @Test("delivered events of a batch are not sent again with the rest")
     func deliveredEventsAreNotSentAgain() async throws {
         let bench = try Bench(
@@ -187,10 +96,7 @@ import Testing
                 let isBad = batch.events.contains { String(decoding: $0.bytes, as: UTF8.self).contains("Event 7") }
                 return .answer(.all(isBad ? .split(reason: "HTTP 400") : .accepted))
             }, store: store)
-        // Otherwise a worker could take some of the events before all are tracked.
-        bench.pipeline.pauseDelivery()
-        bench.track(25)
-        bench.pipeline.resumeDelivery()
+        bench.trackWhilePaused(25)
         await bench.pipeline.flush()
         #expect(bench.ledger.delivered == 24)
         #expect(bench.ledger.waiting == 1)

@@ -6,16 +6,14 @@ import Testing
 
 /// Orders of steps of workers and a host that had a wrong result once. ``InterleavingTests`` looks for more.
 @Suite struct RouteStateRaceTests {
-    private func route(batch: Int = 100, workers: Int = 2) -> SteppedRoute {
+    private func route(batch: Int = 100) -> SteppedRoute {
         var policy = DeliveryPolicy(
             batch: BatchSize(events: batch, bytes: .max), flushCount: 100, flushInterval: .seconds(60))
-        policy.maximumBatchesInFlight = workers
+        policy.maximumBatchesInFlight = 2
         return SteppedRoute(policy)
     }
 
-    private func lines(_ numbers: ClosedRange<Int>, _ priority: Event.Priority = .normal) -> [EventLine] {
-        SteppedRoute.lines(numbers, priority)
-    }
+    private func lines(_ numbers: ClosedRange<Int>) -> [EventLine] { SteppedRoute.lines(numbers) }
 
     /// Lets the threads take steps in turn.
     private func turns(_ route: inout SteppedRoute, _ count: Int = 30) {
@@ -53,42 +51,6 @@ import Testing
         #expect(route.fault == nil)
     }
 
-    @Test("a flush waits for its own events, not for as many of others")
-    func flushWaitsForItsOwnEvents() {
-        var route = route(batch: 1)
-        route.track(lines(1...1))
-        route.flush()
-        route.run(0, until: \.isSending)
-        let flush = route.flush()
-        // Events of other callers are stored, taken and accepted.
-        for number in 2...5 {
-            route.track(lines(number...number))
-            route.flush()
-            route.run(1, until: \.isSending)
-            route.run(1) { !$0.isSending && !$0.isSettling }
-        }
-        #expect(route.reports[flush] == nil)
-        route.run(0) { !$0.isSending && !$0.isSettling }
-        turns(&route)
-        #expect(route.reports[flush]?.delivered == 1)
-        #expect(route.fault == nil)
-    }
-
-    @Test("a flush during the removal of a batch covers the events behind it, and not the batch")
-    func flushDuringSettleCoversRest() {
-        var route = route(batch: 50)
-        route.track(lines(1...50))
-        route.flush()
-        route.run(0, until: \.isSettling)
-        route.step(0)
-        // The store has removed the batch, and the route hasn't noted that yet.
-        route.track(lines(51...80))
-        let flush = route.flush()
-        turns(&route)
-        #expect(route.reports[flush]?.delivered == 30)
-        #expect(route.fault == nil)
-    }
-
     @Test("events that the store finds are all in the pass, although the route counts them later")
     func foundEventsAreInThePass() {
         var route = route()
@@ -99,40 +61,6 @@ import Testing
         route.run(1, until: \.isSending)
         #expect(route.threads[0].part?.places.count == 100)
         #expect(route.threads[1].part?.places.count == 50)
-        #expect(route.fault == nil)
-    }
-
-    @Test("a batch that is removed while a worker compares the counts doesn't count as vanished")
-    func removalDuringComparisonLosesNothing() {
-        var route = route(batch: 2)
-        route.track(lines(1...4))
-        route.flush()
-        route.run(0, until: \.isSending)
-        HostStep.stick.take(on: &route)
-        route.run(1, until: \.isComparing)
-        // The other worker's batch is accepted, and the store removes it. The route hasn't noted that yet.
-        route.step(0)
-        route.step(0)
-        route.step(1)
-        route.step(1)
-        #expect(route.state.journal.ledger.dropped.isEmpty)
-        route.step(0)
-        #expect(route.state.journal.ledger.waiting == 2)
-        #expect(route.fault == nil)
-    }
-
-    @Test("a normal event that a critical one overtakes before it is counted keeps its interval")
-    func overtakenEventKeepsInterval() {
-        var route = route(batch: 1, workers: 1)
-        route.track(lines(1...2))
-        route.run(0, until: \.isAsleep)
-        route.passTime(until: .seconds(60))
-        route.run(0, until: \.isTaking)
-        route.append(lines(3...3, .critical))
-        turns(&route)
-        route.count()
-        turns(&route)
-        #expect(route.fates.count == 3)
         #expect(route.fault == nil)
     }
 
@@ -166,33 +94,6 @@ import Testing
         let flush = route.flush()
         turns(&route)
         #expect(route.reports[flush]?.delivered == 1)
-        #expect(route.fault == nil)
-    }
-
-    @Test("an erasure goes on when the only worker has taken a batch")
-    func erasureFollowsTake() {
-        var route = route(workers: 1)
-        route.track(lines(1...3))
-        route.flush()
-        route.run(0, until: \.isTaking)
-        route.erase()
-        route.run(1, until: \.isAsleep)
-        turns(&route)
-        #expect(route.fates == [1: .delivered, 2: .delivered, 3: .deleted])
-        #expect(route.fault == nil)
-    }
-
-    @Test("an interval that ends in a pause wakes no worker again and again")
-    func intervalEndsInPause() {
-        var route = route(batch: 1)
-        route.track(lines(1...3))
-        route.flush()
-        route.run(0, until: \.isSending)
-        route.run(0, answer: { _ in .all(.retry(after: .seconds(300)), status: 503) }, until: \.isAsleep)
-        turns(&route)
-        route.passTime(until: .seconds(60))
-        turns(&route)
-        #expect(route.isAsleep && route.state.waiters.alarm.map { $0 > .seconds(300) } == true)
         #expect(route.fault == nil)
     }
 }

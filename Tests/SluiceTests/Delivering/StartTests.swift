@@ -5,99 +5,60 @@ import Testing
 
 /// What a pipeline sends when it is built: events of an earlier process wait in its store.
 @Suite struct StartTests {
-    private static let unmetered = DeliveryPolicy(
-        flushCount: 1, criticalInterval: .zero, sendsOverMeteredNetworks: false)
-
     /// A store with events of an earlier process.
-    private func backlog(_ count: Int = 5) throws -> MemoryStore {
+    private func backlog() throws -> MemoryStore {
         let store = MemoryStore()
-        for _ in 0..<count { try store.append(EventLine(Event(name: "Earlier"))) }
+        for _ in 0..<5 { try store.append(EventLine(Event(name: "Earlier"))) }
         return store
     }
 
-    /// Builds pipelines with a backlog on real threads, gives each one every reason to send, and checks that none does until
-    /// `release` lets it.
-    private func expectSilence(
-        _ build: (MemoryStore, ScriptedTransport) throws -> Pipeline, release: (Pipeline) -> Void
-    ) async throws {
-        var pipelines: [(Pipeline, ScriptedTransport)] = []
-        for _ in 0..<200 {
-            let transport = ScriptedTransport()
-            let pipeline = try build(try backlog(), transport)
-            pipeline.track("Now", priority: .critical)
-            pipelines.append((pipeline, transport))
-        }
-        for (pipeline, transport) in pipelines {
-            let report = await pipeline.flush()
-            #expect(report.waiting == 6)
-            #expect(report.delivered == 0)
-            #expect(transport.batches.isEmpty)
-        }
-        for (pipeline, transport) in pipelines {
-            release(pipeline)
-            await transport.waitForSends(1)
-            await pipeline.shutdown(timeout: .seconds(600))
-            #expect(try transport.accepted().count == 6)
-        }
-    }
-
-    @Test("a pipeline that begins with a pause sends nothing until it is resumed, not even earlier events")
-    func pausedStartSendsNothing() async throws {
-        try await expectSilence { store, transport in
-            try Pipeline(delivery: DeliveryPolicy(flushCount: 1, criticalInterval: .zero), isDeliveryPaused: true) {
-                store
-                transport
-            }
-        } release: {
-            $0.resumeDelivery()
-        }
-    }
-
-    @Test("each route of a pipeline that begins with a pause waits")
-    func allRoutesArePaused() async throws {
-        let transports = [ScriptedTransport(), ScriptedTransport()]
-        let stores = [try backlog(), try backlog()]
-        let pipeline = try Pipeline(isDeliveryPaused: true) {
-            for index in 0...1 {
-                Route("\(index)") {
-                    stores[index]
-                    transports[index]
+    @Test(
+        "during a pause from the beginning, or before the report that a policy needs, no route sends, not even earlier events",
+        arguments: [true, false])
+    func forbiddenStartSendsNothing(isPaused: Bool) async throws {
+        let policy = DeliveryPolicy(flushCount: 1, criticalInterval: .zero, sendsOverMeteredNetworks: isPaused)
+        var pipelines: [(Pipeline, [ScriptedTransport])] = []
+        // On real threads, with every reason to send.
+        for _ in 0..<100 {
+            let transports = [ScriptedTransport(), ScriptedTransport()]
+            let stores = [try backlog(), try backlog()]
+            let pipeline = try Pipeline(delivery: policy, isDeliveryPaused: isPaused) {
+                for index in 0...1 {
+                    Route("\(index)") {
+                        stores[index]
+                        transports[index]
+                    }
                 }
             }
+            pipeline.track("Now", priority: .critical)
+            pipelines.append((pipeline, transports))
         }
-        let report = await pipeline.flush()
-        #expect(report.waiting == 10)
-        #expect(transports.allSatisfy { $0.batches.isEmpty })
-        pipeline.resumeDelivery()
-        for transport in transports { await transport.waitForSends(1) }
-    }
-
-    @Test("a policy that excludes metered networks sends nothing until the network is known")
-    func unknownNetworkIsNotUsed() async throws {
-        try await expectSilence { store, transport in
-            try Pipeline(delivery: Self.unmetered) {
-                store
-                transport
-            }
-        } release: {
-            $0.signal(.connectivity(.available))
+        for (pipeline, transports) in pipelines {
+            let report = await pipeline.flush()
+            #expect(report.waiting == 12)
+            #expect(report.delivered == 0)
+            #expect(transports.allSatisfy { $0.batches.isEmpty })
+        }
+        for (pipeline, transports) in pipelines {
+            if isPaused { pipeline.resumeDelivery() } else { pipeline.signal(.connectivity(.available)) }
+            for transport in transports { await transport.waitForSends(1) }
+            await pipeline.shutdown(timeout: .seconds(600))
+            #expect(try transports.map { try $0.accepted().count } == [6, 6])
         }
     }
 
-    @Test("a first report of a metered network keeps the events waiting")
-    func meteredFirstReportKeepsWaiting() async throws {
-        let transport = ScriptedTransport()
-        let store = try backlog()
-        let pipeline = try Pipeline(delivery: Self.unmetered) {
-            store
-            transport
+    /// A plugin may track as soon as it is prepared. That must not delay the events in the store.
+    @Test("events of an earlier process are sent immediately, even if new ones are tracked before the first look")
+    func earlierEventsAreSentImmediately() async throws {
+        final class Early: Processor {
+            let context = PluginContext()
+            func prepare() { context.track("Early") }
+            func process(_ event: inout Event) -> Disposition { .keep }
         }
-        pipeline.signal(.connectivity(.metered))
-        let report = await pipeline.flush()
-        #expect(report.waiting == 5)
-        #expect(transport.batches.isEmpty)
-        pipeline.signal(.connectivity(.available))
-        await transport.waitForSends(1)
+        let bench = try Bench(store: backlog(), processor: Early())
+        await bench.transport.waitForSends(1)
+        #expect(bench.time.continuousTime() == .zero)
+        #expect(bench.sizes == [6])
     }
 
     // MARK: The diagnostic

@@ -66,17 +66,6 @@ import Testing
         #expect(bench.pipeline.ledger.isBalanced)
     }
 
-    @Test("evicted events are counted")
-    func evictedEventsAreCounted() async throws {
-        let bench = try Bench(store: MemoryStore(capacity: 1_000))
-        bench.pipeline.pauseDelivery()
-        bench.track(100)
-        #expect(bench.ledger.dropped[.evicted, default: 0] > 50)
-        bench.pipeline.resumeDelivery()
-        await bench.pipeline.shutdown()
-        #expect(bench.pipeline.ledger.isBalanced)
-    }
-
     @Test("a failed synchronization does not stop a shutdown")
     func failedSynchronizationDoesNotStopShutdown() async throws {
         let store = FaultyStore(WatchedStore()) { operation, _ in operation == .synchronize ? Self.broken : nil }
@@ -195,15 +184,6 @@ import Testing
         #expect(await rig.route.deleteAll() == false)
         #expect(rig.store.backlog.events == 1)
         await rig.route.shutdown(until: .zero)
-    }
-
-    @Test("a route whose delivery has ended closes its store")
-    func endedRouteClosesStore() async throws {
-        let rig = try Rig(at: .settle) { _ in }
-        try await rig.run()
-        #expect(rig.store.isClosed)
-        rig.route.close()
-        #expect(rig.store.offences.isEmpty)
     }
 
     @Test("unread bytes that contain no event are not a failure: the next event is sent at its time")

@@ -13,26 +13,13 @@ import Testing
         return policy
     }()
 
-    static let retry = ScriptedTransport.Step.answer(.all(.retry(after: nil)))
-
-    private func bench(_ transport: ScriptedTransport) throws -> Bench {
-        try Bench(transport, delivery: Self.policy)
-    }
-
-    /// Tracks during a pause, so that batches are full.
-    private func track(_ count: Int, _ bench: Bench) {
-        bench.pipeline.pauseDelivery()
-        bench.track(count)
-        bench.pipeline.resumeDelivery()
-    }
-
     @Test("three batches are sent before the first response, and no fourth")
     func atMostThreeBatchesInFlight() async throws {
-        let bench = try bench(ScriptedTransport(then: .hang))
-        track(45, bench)
+        let bench = try Bench(ScriptedTransport(then: .hang), delivery: Self.policy)
+        bench.trackWhilePaused(45)
         let flush = Task { await bench.pipeline.flush() }
         await bench.transport.waitForSends(3)
-        // The flush waits for the batches in flight. A fourth send would be seen by then.
+        // The flush waits for the batches in flight. A fourth send would be seen here.
         bench.transport.release(.all(.accepted))
         await bench.transport.waitForSends(5)
         #expect(bench.sizes.prefix(3) == [10, 10, 10])
@@ -43,161 +30,17 @@ import Testing
         #expect(bench.pipeline.ledger.isBalanced)
     }
 
-    @Test("by default one batch is in flight")
-    func oneBatchInFlightByDefault() async throws {
-        let bench = try Bench(ScriptedTransport(then: .hang))
-        track(45, bench)
-        let flush = Task { await bench.pipeline.flush() }
-        await bench.transport.waitForSends(1)
-        bench.pipeline.pauseDelivery()
-        bench.transport.release(.all(.accepted))
-        #expect(await flush.value.waiting == 35)
-        #expect(bench.sizes == [10])
-    }
-
-    @Test("while the receiver fails, one request at a time is sent, until it accepts one")
-    func probesOneAtATime() async throws {
-        let bench = try bench(ScriptedTransport(then: .hang))
-        track(45, bench)
-        await bench.transport.waitForSends(3)
-        bench.transport.release(.all(.retry(after: nil)))
-        while bench.ledger.attempts.failed < 3 { await Task.yield() }
-        let flush = Task { await bench.pipeline.flush() }
-        await bench.transport.waitForSends(4)
-        for _ in 0..<1_000 { await Task.yield() }
-        #expect(bench.sizes == [10, 10, 10, 1])
-        while bench.ledger.delivered < 45 {
-            bench.transport.release(.all(.accepted))
-            await Task.yield()
-        }
-        _ = await flush.value
-        #expect(bench.pipeline.ledger.isBalanced)
-    }
-
-    /// Keeps the first three attempts until the test answers them, and accepts later ones.
-    private final class AnsweredByHand: Transport {
-        private let attempts = Locked<[CheckedContinuation<Verdicts, Never>]>([])
-
-        var count: Int { attempts.withLock(\.count) }
-
-        func answer(_ index: Int, _ verdicts: Verdicts) { attempts.withLock { $0[index] }.resume(returning: verdicts) }
-
-        func send(_ batch: Batch) async throws -> Verdicts {
-            await withCheckedContinuation { continuation in
-                let isLater = attempts.withLock { attempts in
-                    attempts.append(continuation)
-                    return attempts.count > 3
-                }
-                if isLater { continuation.resume(returning: .all(.accepted)) }
-            }
-        }
-    }
-
-    @Test("a success beside a throttled batch does not end the time that the receiver asked for")
-    func successKeepsRetryAfter() async throws {
-        let time = VirtualTime()
-        let transport = AnsweredByHand()
-        let pipeline = try Pipeline(delivery: Self.policy, environment: Bench.environment(time)) {
-            WatchedStore()
-            transport
-        }
-        pipeline.pauseDelivery()
-        for number in 0..<40 { pipeline.track("Event \(number)") }
-        pipeline.resumeDelivery()
-        while transport.count < 3 { await Task.yield() }
-        transport.answer(0, .all(.retry(after: .seconds(60))))
-        while pipeline.ledger.routes[0].attempts.failed == 0 { await Task.yield() }
-        transport.answer(1, .all(.accepted))
-        transport.answer(2, .all(.accepted))
-        // The back-off of 1 s is added.
-        await time.waitForSleeper(within: .milliseconds(60_999)...(.milliseconds(61_001)))
-        while pipeline.ledger.routes[0].attempts.total < 3 { await Task.yield() }
-        await pipeline.flush()
-        #expect(pipeline.ledger.routes[0].attempts.total == 3)
-        #expect(pipeline.ledger.routes[0].delivered == 20)
-        time.advance(by: .milliseconds(61_001))
-        while pipeline.ledger.routes[0].waiting > 0 { await pipeline.flush() }
-        #expect(pipeline.ledger.isBalanced)
-    }
-
-    @Test("an event that fails beside successful ones is set aside, and waits before it is sent again")
-    func failedEventWaitsBesideSuccesses() async throws {
-        let bench = try bench(
-            ScriptedTransport { _, batch in
-                let lines = batch.events.map { String(decoding: $0.bytes, as: UTF8.self) }
-                return lines.contains { $0.contains("\"Event 0\"") } ? Self.retry : .answer(.all(.accepted))
-            })
-        track(2_000, bench)
-        for _ in 0..<50 where bench.ledger.delivered < 1_999 {
-            await bench.pipeline.flush()
-            bench.time.advance(by: .seconds(1))
-        }
-        #expect(bench.ledger.delivered == 1_999)
-        #expect(bench.ledger.setAside == 1)
-        let failed = bench.ledger.attempts.failed
-        // Time for a wrong attempt to be seen.
-        for _ in 0..<1_000 { await Task.yield() }
-        #expect(bench.ledger.attempts.failed == failed)
-        await bench.pipeline.flush()
-        #expect((failed + 1...failed + 2).contains(bench.ledger.attempts.failed))
-    }
-
-    @Test("a shutdown with three hanging sends ends at its deadline and keeps all events")
-    func shutdownKeepsThreeHangingBatches() async throws {
-        let bench = try bench(ScriptedTransport(then: .hang))
-        track(45, bench)
-        let flush = Task { await bench.pipeline.flush() }
-        await bench.transport.waitForSends(3)
-        let ended = Task { await bench.pipeline.shutdown(timeout: .seconds(5)) }
-        await bench.sleeps(until: 5)
-        bench.time.advance(by: .seconds(5))
-        let ledger = await ended.value
-        #expect(ledger.routes[0].waiting == 45)
-        #expect(ledger.isBalanced)
-        _ = await flush.value
-    }
-
-    @Test(
-        "only the bad events of concurrent batches are rejected",
-        arguments: [[3], [3, 4], [3, 17], [0, 10, 20], [5, 15, 25, 35, 44]])
-    func onlyBadEventsOfConcurrentBatchesAreRejected(bad: [Int]) async throws {
-        let names = bad.map { "\"Event \($0)\"" }
-        let bench = try bench(
-            ScriptedTransport { _, batch in
-                let lines = batch.events.map { String(decoding: $0.bytes, as: UTF8.self) }
-                let isBad = lines.contains { line in names.contains { line.contains($0) } }
-                return .answer(.all(isBad ? .split(reason: "no") : .accepted))
-            })
-        track(45, bench)
-        var others = 0
-        for _ in 0..<100 where bench.ledger.waiting > 0 {
-            bench.time.advance(by: .seconds(60))
-            bench.pipeline.track("Other")
-            others += 1
-            await bench.pipeline.flush()
-        }
-        #expect(bench.ledger.rejected == bad.count)
-        #expect(bench.ledger.delivered == 45 + others - bad.count)
-        let accepted = try bench.transport.accepted().map(\.name).filter { $0 != "Other" }
-        #expect(Set(accepted).count == accepted.count)
-        #expect(Set(accepted).isDisjoint(with: bad.map { "Event \($0)" }))
-        #expect(bench.ledger.waiting == 0)
-        #expect(bench.pipeline.ledger.isBalanced)
-    }
-
-    @Test("each event arrives once, whatever the responses are", arguments: 0..<20) func eachEventArrivesOnce(seed: Int)
-        async throws
-    {
+    @Test("each event arrives once, whatever the responses are", arguments: 0..<20)
+    func eachEventArrivesOnce(seed: Int) async throws {
         let random = Locked(SeededRandom(seed: UInt64(seed)))
         let transport = ScriptedTransport { _, _ in
             let verdicts: [Verdict] = [
                 .accepted, .accepted, .accepted, .duplicate, .retry(after: nil), .retry(after: .seconds(9)),
-                .hold(reason: "no"),
-                .tooLarge(),
+                .hold(reason: "no"), .tooLarge(),
             ]
             return .answer(.all(random.withLock { verdicts.randomElement(using: &$0) ?? .accepted }))
         }
-        let bench = try bench(transport)
+        let bench = try Bench(transport, delivery: Self.policy)
         for _ in 0..<20 {
             bench.track(17)
             await bench.pipeline.flush()

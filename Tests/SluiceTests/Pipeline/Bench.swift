@@ -51,6 +51,13 @@ struct Bench {
         for number in 0..<count { pipeline.track("Event \(number)", priority: priority) }
     }
 
+    /// Tracks during a pause. Otherwise a worker could take some of the events before all are tracked.
+    func trackWhilePaused(_ count: Int) {
+        pipeline.pauseDelivery()
+        track(count)
+        pipeline.resumeDelivery()
+    }
+
     /// Waits until the route sleeps until exactly `seconds` of the continuous clock.
     func sleeps(until seconds: Double) async {
         let deadline = Duration.seconds(seconds)
@@ -82,7 +89,19 @@ struct Bench {
     var sizes: [Int] { transport.batches.map(\.events.count) }
 }
 
+extension ScriptedTransport.Step {
+    /// No response.
+    static let retry = answer(.all(.retry(after: nil)))
+}
+
 /// A processor that does nothing.
 struct Keep: Processor {
+    func process(_ event: inout Event) -> Disposition { .keep }
+}
+
+/// An object that does nothing, with a context.
+final class Plugin: Processor {
+    let context = PluginContext()
+
     func process(_ event: inout Event) -> Disposition { .keep }
 }

@@ -5,10 +5,6 @@ import Testing
 
 /// Pipelines that can't be built: the error that is thrown and the stages that are closed.
 @Suite struct BuildTests {
-    final class Plugin: Processor {
-        func process(_ event: inout Event) -> Disposition { .keep }
-    }
-
     struct Only: Processor {
         static var isUnique: Bool { true }
         func process(_ event: inout Event) -> Disposition { .keep }
@@ -52,7 +48,7 @@ import Testing
 
     // MARK: Listed twice
 
-    @Test("two processors of a unique type are refused, two of another type are not")
+    @Test("two processors of a unique type are refused on the way of an event, two of another type are not")
     func uniqueTypeTwiceIsRefused() throws {
         let code = failure {
             try Pipeline {
@@ -66,16 +62,6 @@ import Testing
         _ = try Pipeline {
             Keep()
             Keep()
-            Plugin()
-            Plugin()
-            MemoryStore()
-            ScriptedTransport()
-        }
-    }
-
-    @Test("a unique type may stand once in each route")
-    func uniqueTypeMayStandInEachRoute() throws {
-        _ = try Pipeline {
             for name in ["one", "two"] {
                 Route(name) {
                     Only()
@@ -89,22 +75,26 @@ import Testing
     @Test("a pipeline needs a route, and each route a unique name and its own store")
     func routesNeedNamesAndOwnStores() {
         let store = MemoryStore()
-        func code(routes names: [String], sharing store: MemoryStore? = nil) -> SluiceError.Code? {
-            failure {
-                try Pipeline {
-                    for name in names {
-                        Route(name) {
-                            store ?? MemoryStore()
-                            ScriptedTransport()
-                        }
+        func pipeline(_ names: [String], sharing store: MemoryStore? = nil) throws -> Pipeline {
+            try Pipeline {
+                for name in names {
+                    Route(name) {
+                        store ?? MemoryStore()
+                        ScriptedTransport()
                     }
                 }
             }
         }
+        func code(routes names: [String], sharing store: MemoryStore? = nil) -> SluiceError.Code? {
+            failure { try pipeline(names, sharing: store) }
+        }
         #expect(code(routes: []) == .invalidPipeline)
-        #expect(code(routes: [""]) == .invalidPipeline)
+        for name in ["", " ", "a\n", "\u{A0}\u{200B}", "a\u{0}b", "\u{85}a"] {
+            #expect(code(routes: [name]) == .invalidPipeline)
+        }
         #expect(code(routes: ["one", "one"]) == .invalidPipeline)
         #expect(code(routes: ["one", "two"], sharing: store) == .invalidPipeline)
+        #expect(throws: Never.self) { try pipeline(["my route", "\u{4E8B} a"]) }
         // None of these has opened the store.
         #expect(throws: Never.self) {
             try Pipeline {
@@ -112,17 +102,6 @@ import Testing
                 ScriptedTransport()
             }
         }
-    }
-
-    @Test("a memory store with no capacity is refused", arguments: [0, -1, .min])
-    func storeWithoutCapacityIsRefused(capacity: Int) {
-        #expect(
-            failure {
-                try Pipeline {
-                    MemoryStore(capacity: capacity)
-                    ScriptedTransport()
-                }
-            } == .invalidArgument)
     }
 
     // MARK: Failures while opening
@@ -138,9 +117,10 @@ import Testing
         #expect(code == .invalidArgument)
     }
 
-    @Test("the first store is closed if the second one doesn't open")
-    func failingSecondStoreClosesFirst() {
-        let stores = [WatchedStore(), WatchedStore(openError: Self.unavailable), WatchedStore()]
+    @Test("open stores are closed if another store or its transport doesn't open", arguments: [true, false])
+    func failedOpenClosesOpenStores(isStore: Bool) {
+        let stores = [WatchedStore(), WatchedStore(openError: isStore ? Self.unavailable : nil), WatchedStore()]
+        let transports: [any Transport] = [NullTransport(), isStore ? NullTransport() : Unusable(), NullTransport()]
         let picky = Picky()
         let code = failure {
             try Pipeline {
@@ -148,7 +128,7 @@ import Testing
                 for index in stores.indices {
                     Route("route \(index)") {
                         stores[index]
-                        ScriptedTransport()
+                        transports[index]
                     }
                 }
             }
@@ -158,26 +138,6 @@ import Testing
         #expect(stores.allSatisfy { $0.offences.isEmpty })
         // Plugins are prepared after the stores, so this one never saw the pipeline.
         #expect(picky.preparations.withLock(\.self) == 0)
-    }
-
-    @Test("open stores are closed if a transport doesn't open")
-    func failingTransportClosesOpenStores() {
-        let stores = [WatchedStore(), WatchedStore()]
-        let code = failure {
-            try Pipeline {
-                Route("one") {
-                    stores[0]
-                    ScriptedTransport()
-                }
-                Route("two") {
-                    stores[1]
-                    Unusable()
-                }
-            }
-        }
-        #expect(code == .storageUnavailable)
-        #expect(stores.map(\.isClosed) == [true, false])
-        #expect(stores.allSatisfy { $0.offences.isEmpty })
     }
 
     @Test("an error of a plugin closes all stores, names the plugin, and disconnects the contexts")
@@ -222,35 +182,25 @@ import Testing
         #expect(error?.cause is Missing)
     }
 
-    @Test("a store in use by one pipeline is neither opened nor closed by another")
-    func storeInUseIsLeftAlone() async throws {
+    @Test("a store is neither opened nor closed by a second pipeline, and can't be used again after its own one")
+    func storeHasOnePipeline() async throws {
         let store = WatchedStore()
-        let first = try Pipeline {
-            store
-            ScriptedTransport()
-        }
-        let code = failure {
+        func build() throws -> Pipeline {
             try Pipeline {
                 store
                 ScriptedTransport()
             }
         }
-        #expect(code == .invalidPipeline)
+        let first = try build()
+        let inUse = #expect(throws: SluiceError.self) { try build() }
+        #expect(inUse?.code == .invalidPipeline)
+        #expect(inUse?.message.contains("in use by another") == true)
         #expect(store.isOpen)
         first.track("Event")
         #expect(await first.shutdown(timeout: .seconds(600)).routes[0].delivered == 1)
+        let closed = #expect(throws: SluiceError.self) { try build() }
+        #expect(closed?.code == .invalidPipeline)
+        #expect(closed?.message.contains("create a new one") == true)
         #expect(store.offences.isEmpty)
-    }
-
-    @Test("errors thrown by the block are passed on")
-    func blockErrorsAreThrown() {
-        struct Own: Error {}
-        func fail() throws -> MemoryStore { throw Own() }
-        #expect(throws: Own.self) {
-            try Pipeline {
-                try fail()
-                ScriptedTransport()
-            }
-        }
     }
 }

@@ -117,25 +117,4 @@ import Testing
         #expect(endsInTheMiddle || ledger.routes.contains { $0.delivered > 0 })
         for store in stores { #expect(store.offences.isEmpty, "seed \(seed): \(store.offences)") }
     }
-
-    /// Without faults no event may be lost or repeated, on any thread.
-    @Test("every event arrives once")
-    func everyEventArrivesOnce() async throws {
-        let transport = ScriptedTransport()
-        let pipeline = try Pipeline {
-            MemoryStore(capacity: 1 << 30)
-            transport
-        }
-        await withTaskGroup(of: Void.self) { group in
-            Self.track(pipeline, in: &group)
-            group.addTask { for _ in 0..<50 { await pipeline.flush() } }
-        }
-        while await pipeline.flush().waiting > 0 {}
-        let ids = transport.batches.flatMap(\.events).compactMap(\.id)
-        #expect(ids.count == Self.events * Self.threads)
-        #expect(Set(ids).count == ids.count)
-        let ledger = await pipeline.shutdown(timeout: .seconds(600))
-        #expect(ledger.routes[0].delivered == ids.count)
-        #expect(ledger.isBalanced)
-    }
 }

@@ -1,6 +1,6 @@
 import Sluice
-import SluiceMemory
 import SluiceTesting
+import TestSupport
 import Testing
 
 /// Events that plugins track before their pipeline is built.
@@ -24,14 +24,6 @@ import Testing
         func say(_ name: String) -> Bool { context.track(name) }
     }
 
-    private func build(_ store: RecordingStore, _ processors: any Processor...) throws -> Pipeline {
-        try Pipeline {
-            for processor in processors { processor }
-            store
-            NullTransport()
-        }
-    }
-
     @Test("an early event keeps its id, time, priority and properties, and the closure's changes")
     func earlyEventKeepsItsCall() throws {
         let (speaker, store) = (Speaker(), RecordingStore())
@@ -45,11 +37,7 @@ import Testing
         #expect(!isStored)
         let after = Timestamp.now
         let time = VirtualTime(wallTime: Timestamp(milliseconds: 7))
-        let pipeline = try Pipeline(environment: PipelineEnvironment(time: time)) {
-            speaker
-            store
-            NullTransport()
-        }
+        let pipeline = try store.pipeline(in: PipelineEnvironment(time: time), speaker)
         let event = try #require(store.events.first)
         #expect(event == early.withLock { $0 })
         #expect((before...after).contains(event.time))
@@ -63,7 +51,7 @@ import Testing
     func earlyEventsKeepOrder() throws {
         let (speakers, store) = ([Speaker(), Speaker(), Speaker()], RecordingStore())
         for number in 0..<300 { speakers[number * 7 % 3].say("\(number)") }
-        let pipeline = try build(store, speakers[0], speakers[1], speakers[2])
+        let pipeline = try store.pipeline(speakers[0], speakers[1], speakers[2])
         #expect(store.events.map(\.name) == (0..<300).map { "\($0)" })
         #expect(pipeline.ledger.isBalanced)
     }
@@ -114,9 +102,9 @@ import Testing
     func failedBuildKeepsEvents() throws {
         let (speaker, store) = (Speaker(), RecordingStore())
         speaker.say("A")
-        #expect(throws: SluiceError.self) { try build(RecordingStore(), speaker, Speaker(fails: true)) }
+        #expect(throws: SluiceError.self) { try RecordingStore().pipeline(speaker, Speaker(fails: true)) }
         speaker.say("B")
-        let pipeline = try build(store, speaker)
+        let pipeline = try store.pipeline(speaker)
         #expect(store.events.map(\.name) == ["A", "B"])
         #expect(pipeline.ledger.tracked == 2)
     }
@@ -125,16 +113,16 @@ import Testing
     func ownIDIsNotKept() throws {
         let (speaker, store) = (Speaker(), RecordingStore())
         speaker.context.track("Own") { $0 = Event(name: "Own") }
-        let pipeline = try build(store, speaker)
+        let pipeline = try store.pipeline(speaker)
         #expect(store.events.isEmpty && pipeline.ledger.tracked == 0)
     }
 
     @Test("after the pipeline is gone, events are not kept for another one")
     func laterEventsAreNotKept() throws {
         let (speaker, store) = (Speaker(), RecordingStore())
-        do { _ = try build(RecordingStore(), speaker) }
+        do { _ = try RecordingStore().pipeline(speaker) }
         speaker.say("Lost")
-        let pipeline = try build(store, speaker)
+        let pipeline = try store.pipeline(speaker)
         speaker.say("A")
         #expect(store.events.map(\.name) == ["A"])
         withExtendedLifetime(pipeline) {}
@@ -152,7 +140,7 @@ import Testing
                         return nil
                     }
                 }
-                group.addTask { try build(store, speaker) }
+                group.addTask { try store.pipeline(speaker) }
                 var built: Pipeline?
                 for try await pipeline in group { built = pipeline ?? built }
                 return built

@@ -26,13 +26,6 @@ import Testing
         func process(_ event: inout Event) -> Disposition { .drop(.filtered) }
     }
 
-    @Test("a sanitization by a processor is counted by its cause, once for each event")
-    func sanitizationCountsOncePerEvent() throws {
-        let bench = try Bench(processor: Shortener())
-        bench.track(3)
-        #expect(bench.pipeline.ledger.sanitized == [Self.shortened: 3])
-    }
-
     @Test("a cause that both a processor and the core report counts once")
     func sharedCauseCountsOnce() throws {
         let bench = try Bench(processor: Shortener(cause: .nonFiniteNumber))

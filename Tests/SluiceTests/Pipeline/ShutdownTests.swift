@@ -7,61 +7,15 @@ import Testing
 /// The end of a pipeline.
 @Suite struct ShutdownTests {
     /// A transport that responds only when the test lets it, and ignores cancellation.
-    final class Deaf: Transport {
-        private struct State {
-            var waiting: [CheckedContinuation<Void, Never>] = []
-            var watchers: [CheckedContinuation<Void, Never>] = []
-        }
-
-        private let state = Locked(State())
+    private struct Deaf: Transport {
+        let hasBegun = Gate()
+        let answer = Gate()
 
         func send(_ batch: Batch) async throws -> Verdicts {
-            await withCheckedContinuation { continuation in
-                let watchers = state.withLock { state in
-                    state.waiting.append(continuation)
-                    defer { state.watchers = [] }
-                    return state.watchers
-                }
-                for watcher in watchers { watcher.resume() }
-            }
+            hasBegun.open()
+            await answer.wait()
             return .all(.accepted)
         }
-
-        func waitForSend() async {
-            await withCheckedContinuation { continuation in
-                let isDone = state.withLock { state in
-                    if state.waiting.isEmpty { state.watchers.append(continuation) }
-                    return !state.waiting.isEmpty
-                }
-                if isDone { continuation.resume() }
-            }
-        }
-
-        func answer() {
-            let waiting = state.withLock { state in
-                defer { state.waiting = [] }
-                return state.waiting
-            }
-            for continuation in waiting { continuation.resume() }
-        }
-    }
-
-    @Test("a store that was closed with its pipeline can't be used again, and the error says so")
-    func closedStoreCannotBeUsedAgain() async throws {
-        let store = MemoryStore()
-        func build() throws -> Pipeline {
-            try Pipeline {
-                store
-                ScriptedTransport()
-            }
-        }
-        let pipeline = try build()
-        let inUse = #expect(throws: SluiceError.self) { try build() }
-        #expect(inUse?.message.contains("in use by another") == true)
-        await pipeline.shutdown(timeout: .seconds(600))
-        let closed = #expect(throws: SluiceError.self) { try build() }
-        #expect(closed?.code == .invalidPipeline)
-        #expect(closed?.message.contains("create a new one") == true)
     }
 
     @Test("a shutdown delivers everything and closes the store")
@@ -91,9 +45,7 @@ import Testing
     }
 
     @Test("a hanging transport does not delay the shutdown beyond its deadline", arguments: [true, false])
-    func hangingTransportEndsAtDeadline(
-        isDeaf: Bool
-    ) async throws {
+    func hangingTransportEndsAtDeadline(isDeaf: Bool) async throws {
         let time = VirtualTime()
         let deaf = Deaf()
         let hanging = ScriptedTransport(then: .hang)
@@ -107,7 +59,7 @@ import Testing
         }
         for _ in 0..<3 { pipeline.track("Event") }
         let end = Task { await pipeline.shutdown(timeout: .seconds(5)) }
-        if isDeaf { await deaf.waitForSend() } else { await hanging.waitForSends(1) }
+        if isDeaf { await deaf.hasBegun.wait() } else { await hanging.waitForSends(1) }
         await time.waitForSleeper(within: .seconds(5)...(.seconds(5)))
         time.advance(by: .milliseconds(4_999))
         #expect(time.deadlines.first == .seconds(5))
@@ -121,7 +73,7 @@ import Testing
         #expect(store.isClosed)
 
         // The response is too late to be used, and the events stay.
-        deaf.answer()
+        deaf.answer.open()
         let later = await pipeline.shutdown()
         #expect(later == ledger)
         #expect(store.backlog.events == 3)
@@ -165,8 +117,13 @@ import Testing
     private struct BlockingStore: StoreWrapper {
         let base = MemoryStore()
         let barrier = Barrier()
+        let isClosed = Gate()
 
         func synchronize(while mayContinue: () -> Bool) throws(SluiceError) { barrier.block() }
+        func close() {
+            base.close()
+            isClosed.open()
+        }
     }
 
     @Test("transports that block their threads delay neither the host's tasks nor the shutdown beyond its deadline")
@@ -228,6 +185,7 @@ import Testing
         #expect(bench.diagnostics.map(\.kind) == [.store])
         #expect(throws: Never.self) { try store.base.append(EventLine(bytes: [0x7B, 0x7D], priority: .normal)) }
         store.barrier.permit()
+        await store.isClosed.wait()
     }
 
     /// Passes the tenth of a second after the deadline of 5 s, and a second one if the thread that closes the store starts late.
@@ -311,40 +269,31 @@ import Testing
         for call in calls { #expect(try await call.value == 0) }
     }
 
-    @Test("a shutdown waits for a back-off only if it ends before the deadline")
-    func shutdownWaitsForBackOffWithinDeadline() async throws {
-        let bench = try Bench(ScriptedTransport(then: .answer(.all(.retry(after: nil), status: 429))))
-        bench.track(1)
-        let end = Task { await bench.pipeline.shutdown(timeout: .seconds(5)) }
+    @Test(
+        "a shutdown waits for pauses that end before its timeout; without one, it ends with the second failure to respond",
         // Attempts at 0, 1, 2.3 and 4 s. The next one would be at 6.2 s, after the deadline.
-        await bench.sends(at: 1)
-        await bench.sends(at: 2.3)
-        await bench.sends(at: 3.99)
+        arguments: [(nil, nil, [1]), (.seconds(5), nil, [1, 2.3, 3.99]), (.seconds(5), 429, [1, 2.3, 3.99])]
+            as [(Duration?, Int?, [Double])])
+    func shutdownWaitsForPausesWithinDeadline(timeout: Duration?, status: Int?, retries: [Double]) async throws {
+        let bench = try Bench(ScriptedTransport(then: .answer(.all(.retry(after: nil), status: status))))
+        bench.track(1)
+        let end = Task { await bench.pipeline.shutdown(timeout: timeout) }
+        for second in retries { await bench.sends(at: second) }
         let ledger = await end.value
         #expect(bench.time.continuousTime() < .milliseconds(3_991))
         #expect(ledger.routes[0].waiting == 1)
-        #expect(bench.transport.batches.count == 4)
+        #expect(bench.transport.batches.count == 1 + retries.count)
     }
 
-    @Test("without a timeout, a shutdown without a network ends with the second failure; with one, it tries until then")
-    func shutdownWithoutNetwork() async throws {
-        for (timeout, retries) in [(nil, [1.0]), (Duration.seconds(5), [1, 2.3, 3.99])] {
-            let bench = try Bench(ScriptedTransport(then: .answer(.all(.retry(after: nil)))))
-            bench.track(1)
-            let end = Task { await bench.pipeline.shutdown(timeout: timeout) }
-            for second in retries { await bench.sends(at: second) }
-            let ledger = await end.value
-            #expect(ledger.routes[0].waiting == 1)
-            #expect(bench.transport.batches.count == 1 + retries.count)
-        }
-    }
-
-    @Test("a deadline that has passed sends nothing", arguments: [Duration.zero, .seconds(-5), .seconds(Int64.min)])
-    func passedDeadlineSendsNothing(deadline: Duration) async throws {
+    @Test(
+        "a shutdown after its deadline or during a pause sends nothing, and keeps all events",
+        arguments: [Duration.zero, .seconds(-5), .seconds(Int64.min), nil])
+    func passedDeadlineSendsNothing(deadline: Duration?) async throws {
         let bench = try Bench()
-        bench.track(1)
+        if deadline == nil { bench.pipeline.pauseDelivery() }
+        bench.track(4)
         let ledger = await bench.pipeline.shutdown(timeout: deadline)
-        #expect(ledger.routes[0].waiting == 1)
+        #expect(ledger.routes[0].waiting == 4)
         #expect(bench.transport.batches.isEmpty)
     }
 
@@ -363,17 +312,6 @@ import Testing
         #expect(await end.value.routes[0].delivered == 1)
     }
 
-    @Test("a second shutdown changes nothing")
-    func secondShutdownChangesNothing() async throws {
-        let store = WatchedStore()
-        let bench = try Bench(store: store)
-        bench.track(1)
-        let first = await bench.pipeline.shutdown()
-        let second = await bench.pipeline.shutdown()
-        #expect(first == second)
-        #expect(store.offences.isEmpty)
-    }
-
     @Test("concurrent shutdowns all return at the nearest deadline")
     func nearestDeadlineEndsConcurrentShutdowns() async throws {
         let bench = try Bench(ScriptedTransport(then: .hang))
@@ -388,51 +326,23 @@ import Testing
         #expect((bench.store as? WatchedStore)?.offences == [])
     }
 
-    @Test("events after the shutdown are counted and reach no stage")
-    func eventsAfterShutdownReachNoStage() async throws {
-        let book = OrderTests.Book()
-        let bench = try Bench(processor: OrderTests.Scribe(name: "p", book: book))
+    @Test("after the shutdown, events are counted and reach no stage, and signals, pauses and flushes are safe")
+    func callsAfterShutdownAreSafe() async throws {
+        let (store, book) = (WatchedStore(), OrderTests.Book())
+        let bench = try Bench(store: store, processor: OrderTests.Scribe(name: "p", book: book))
         await bench.pipeline.shutdown()
         bench.track(7)
-        #expect(book.all == ["p prepared"])
-        #expect(bench.pipeline.ledger.tracked == 7)
-        #expect(bench.pipeline.ledger.dropped == [.shutDown: 7])
-        #expect(bench.pipeline.ledger.isBalanced)
-    }
-
-    @Test("signals, pauses and flushes after the shutdown are safe")
-    func callsAfterShutdownAreSafe() async throws {
-        let store = WatchedStore()
-        let bench = try Bench(store: store)
-        await bench.pipeline.shutdown()
         for signal in [Signal.didEnterBackground, .connectivity(.available), .willTerminate] {
             bench.pipeline.signal(signal)
         }
         bench.pipeline.pauseDelivery()
         bench.pipeline.resumeDelivery()
         await bench.pipeline.flush()
+        #expect(book.all == ["p prepared"])
+        #expect(bench.pipeline.ledger.tracked == 7)
+        #expect(bench.pipeline.ledger.dropped == [.shutDown: 7])
+        #expect(bench.pipeline.ledger.isBalanced)
         #expect(store.offences.isEmpty)
         #expect(bench.transport.batches.isEmpty)
-    }
-
-    @Test("a shutdown while paused keeps all events")
-    func pausedShutdownKeepsEvents() async throws {
-        let bench = try Bench()
-        bench.pipeline.pauseDelivery()
-        bench.track(4)
-        let ledger = await bench.pipeline.shutdown()
-        #expect(ledger.routes[0].waiting == 4)
-        #expect(bench.transport.batches.isEmpty)
-    }
-
-    @Test("the ledger balances with half of a batch delivered")
-    func ledgerBalancesWithHalfDeliveredBatch() async throws {
-        let bench = try Bench(
-            ScriptedTransport([.answer(.each([.accepted, .hold(reason: "full", after: .seconds(600))]))]))
-        bench.track(2)
-        let ledger = await bench.pipeline.shutdown()
-        #expect(ledger.routes[0].delivered == 1)
-        #expect(ledger.routes[0].stored == 1)
-        #expect(ledger.isBalanced)
     }
 }

@@ -74,14 +74,4 @@ import Testing
                 "note: the signal didBecomeActive is ignored, because the app is active (2 ignored so far)",
             ])
     }
-
-    @Test("each pipeline has a life of its own")
-    func pipelinesAreIndependent() throws {
-        for _ in 1...2 {
-            let listener = Listener()
-            let bench = try Bench(processor: listener)
-            bench.pipeline.signal(.launched(.passive))
-            #expect(listener.signals.withLock { $0.count } == 2)
-        }
-    }
 }

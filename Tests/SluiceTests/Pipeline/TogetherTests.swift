@@ -7,8 +7,8 @@ import Testing
 /// Events that a thread stores together.
 @Suite struct TogetherTests {
     /// A store that notes the names of the events of each call.
-    final class CallStore: Store {
-        private let base = MemoryStore()
+    final class CallStore: StoreWrapper {
+        let base = MemoryStore()
         private let calls_ = Locked<[[String]]>([])
 
         var calls: [[String]] { calls_.withLock(\.self) }
@@ -32,16 +32,6 @@ import Testing
             }
             return base.append(contentsOf: lines)
         }
-
-        func open(_ observer: StoreObserver, in environment: PipelineEnvironment) throws(SluiceError) {
-            try base.open(observer, in: environment)
-        }
-        func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
-            try base.nextBatch(size)
-        }
-        func settle(_ batch: Batch.ID) throws(SluiceError) { try base.settle(batch) }
-        var backlog: Backlog { base.backlog }
-        func close() { base.close() }
     }
 
     /// Inserts an event before each "b", tracks one after each "c", and holds "d" until the next "e".

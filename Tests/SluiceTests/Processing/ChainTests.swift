@@ -55,36 +55,6 @@ import Testing
         #expect(try rig.own.accepted()[0].properties["seen"] == true)
     }
 
-    @Test("an event that a route's plugin tracks for a signal stays in that route")
-    func eventForSignalStaysInRoute() async throws {
-        let rig = try Rig([Reporter()])
-        rig.pipeline.signal(.didBecomeActive)
-        #expect(rig.ledger.routes.map(\.inserted) == [1, 0])
-        #expect(try await rig.end() == [["\(Signal.didBecomeActive)"], []])
-    }
-
-    @Test("a plugin above the routes tracks into all of them")
-    func sharedPluginTracksIntoAll() async throws {
-        let reporter = Reporter()
-        let transports = [ScriptedTransport(), ScriptedTransport()]
-        let pipeline = try Pipeline {
-            reporter
-            for (index, transport) in transports.enumerated() {
-                Route("\(index)") {
-                    Suffix(name: " \(index)")
-                    MemoryStore()
-                    transport
-                }
-            }
-        }
-        #expect(reporter.report("Own"))
-        let ledger = await pipeline.shutdown(timeout: .seconds(600))
-        #expect(ledger.tracked == 1)
-        #expect(ledger.routes.map(\.inserted) == [0, 0])
-        #expect(ledger.isBalanced)
-        #expect(try transports.map { try $0.accepted().map(\.name) } == [["Own 0"], ["Own 1"]])
-    }
-
     @Test("events that a route's plugins track, insert, forward and drop are counted for that route")
     func everyWayIsCounted() async throws {
         let (reporter, holder) = (Reporter(), Holder())

@@ -42,56 +42,28 @@ import Testing
         }
     }
 
-    /// A host's place, which fails and waits as a test says.
-    final class Place: Sendable {
-        struct State {
-            var items: [String: [UInt8]] = [:]
-            var writes = 0
-            var isUnreadable = false
-            var isUnwritable = false
-            var onWrite: @Sendable () -> Void = {}
-        }
-
-        let state = Locked(State())
-
-        var persistence: Persistence {
-            Persistence(
-                named: "a place",
-                read: { [state] item in
-                    try state.withLock { state in
-                        if state.isUnreadable { throw SluiceError(.storageUnavailable, "locked") }
-                        return state.items[item]
-                    }
-                },
-                write: { [state] item, bytes in
-                    state.withLock(\.onWrite)()
-                    try state.withLock { state in
-                        state.writes += 1
-                        if state.isUnwritable { throw SluiceError(.storageUnavailable, "full") }
-                        state.items[item] = bytes
-                    }
-                })
-        }
-
-        var stored: String? { state.withLock { $0.items["count"].map { String(decoding: $0, as: UTF8.self) } } }
-    }
-
-    private let place = Place()
+    private let place = MemoryPlace()
     private let reports = Locked<[String]>([])
 
     private func launch(_ persistence: Persistence? = nil) -> PersistedState<Count> {
         PersistedState(
-            "count", in: persistence ?? place.persistence, initial: Count(), ifDamaged: Count(-1),
+            "count", in: persistence ?? place.persistenceWithoutRemoval, initial: Count(), ifDamaged: Count(-1),
             report: { [reports] message in reports.withLock { $0.append(message) } })
     }
 
     private var said: [String] { reports.withLock(\.self) }
 
+    private func text(in place: MemoryPlace) -> String? {
+        place.items["count"].map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    private var stored: String? { text(in: place) }
+
     @Test(
         "a state whose name can't be that of a file is refused, and its value is in memory",
         arguments: ["", ".", "..", "a/b", "../a", ".a", "a b", "ä", "a\n", "a\0b", "/a", "a:b"])
     func nameIsValidated(item: String) throws {
-        let directory = try TemporaryDirectory()
+        let directory = TemporaryDirectory()
         let state = PersistedState(item, in: .file(directory.path), initial: Count(), report: { _ in })
         let error = #expect(throws: SluiceError.self) { try state.load() }
         #expect(error?.code == .invalidArgument)
@@ -100,47 +72,34 @@ import Testing
         #expect(directory.names.isEmpty)
     }
 
-    @Test("changes are in memory immediately, and stored when finish() returns")
-    func changesAreStored() async throws {
-        let state = launch()
-        try state.load()
-        for _ in 0..<100 { state.update { $0.number += 1 } }
-        #expect(state.value.number == 100)
-        await state.finish()
-        #expect(launch().value.number == 100)
-        #expect(said.isEmpty)
-    }
-
     @Test("changes during a write are written together, and the last value wins")
     func changesAreCoalesced() async throws {
         let (hasBegun, mayEnd) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-        place.state.withLock {
-            $0.onWrite = {
-                hasBegun.signal()
-                mayEnd.wait()
-            }
+        place.beforeWriting {
+            hasBegun.signal()
+            mayEnd.wait()
         }
         let state = launch()
         state.update { $0.number = 1 }
         await Task.onOwnThread { hasBegun.wait() }.value
         for number in 2...50 { state.update { $0.number = number } }
-        place.state.withLock { $0.onWrite = {} }
+        place.beforeWriting {}
         mayEnd.signal()
         await state.finish()
         #expect(launch().value.number == 50)
-        #expect(place.state.withLock(\.writes) == 2)
+        #expect(place.writes == 2)
     }
 
     @Test("a write that has begun goes on when the state is released")
     func releasedStateIsWritten() async throws {
         let isWritten = DispatchSemaphore(value: 0)
-        place.state.withLock { $0.onWrite = { isWritten.signal() } }
+        place.beforeWriting { isWritten.signal() }
         var state: PersistedState? = launch()
         state?.update { $0.number = 7 }
         state = nil
         await Task.onOwnThread { isWritten.wait() }.value
-        while place.stored == nil { await Task.yield() }
-        place.state.withLock { $0.onWrite = {} }
+        while stored == nil { await Task.yield() }
+        place.beforeWriting {}
         #expect(launch().value.number == 7)
     }
 
@@ -149,9 +108,9 @@ import Testing
         let state = launch()
         await state.finish()
         state.update { $0.number = 3 }
-        #expect(place.stored?.contains(#""number":3"#) == true)
+        #expect(stored?.contains(#""number":3"#) == true)
         try state.load()
-        place.state.withLock { $0.isUnwritable = true }
+        place.fail(at: .write)
         state.update { $0.number = 4 }
         await state.finish()
         #expect(said.count == 1)
@@ -163,9 +122,9 @@ import Testing
         let state = launch()
         try state.save { $0.number = 1 }
         try state.save { $0.number = 1 }
-        #expect(place.state.withLock(\.writes) == 1)
+        #expect(place.writes == 1)
         #expect(launch().value.number == 1)
-        place.state.withLock { $0.isUnwritable = true }
+        place.fail(at: .write)
         #expect(throws: SluiceError.self) { try state.save { $0.number = 2 } }
         #expect(state.value.number == 2, "it counts in memory")
         for _ in 0..<2 { #expect(!state.saveOrReport { $0.number = 2 }) }
@@ -175,23 +134,23 @@ import Testing
     @Test("a write that has failed is tried once more by finish()")
     func finishTriesOnceMore() async throws {
         let state = launch()
-        place.state.withLock { $0.isUnwritable = true }
+        place.fail(at: .write)
         state.update { $0.number = 9 }
         await state.finish()
-        #expect(place.stored == nil)
-        place.state.withLock { $0.isUnwritable = false }
+        #expect(stored == nil)
+        place.fail()
         await state.finish()
         #expect(launch().value.number == 9)
     }
 
     @Test("damaged state is kept aside and reported, and replaced", arguments: [" ", "{", #"{"count":{"number":1}}"#])
     func damagedStateIsKeptAside(text: String) async throws {
-        place.state.withLock { $0.items["count"] = Array(text.utf8) }
+        place.items["count"] = Array(text.utf8)
         let state = launch()
         try state.load()
         #expect(state.value.number == -1)
         #expect(said.count == 1 && said[0].hasPrefix("count in a place is damaged. It was kept aside as .corrupt"))
-        #expect(place.state.withLock { $0.items["count.corrupt"] } == Array(text.utf8))
+        #expect(place.items["count.corrupt"] == Array(text.utf8))
         try state.save { $0.number = 2 }
         #expect(launch().value.number == 2)
     }
@@ -199,15 +158,15 @@ import Testing
     @Test("state that can't be read is not overwritten, and is merged with later changes")
     func unreadableStateIsMerged() async throws {
         try launch().save { $0.number = 40 }
-        place.state.withLock { $0.isUnreadable = true }
+        place.fail(at: .read)
         let state = launch()
         #expect(throws: SluiceError.self) { try state.load() }
         #expect(state.value.number == 0)
         state.update { $0.number += 2 }
         await state.finish()
         #expect(throws: SluiceError.self) { try state.save { _ in } }
-        #expect(place.stored?.contains("40") == true)
-        place.state.withLock { $0.isUnreadable = false }
+        #expect(stored?.contains("40") == true)
+        place.fail()
         try state.load()
         #expect(state.value.number == 42)
         await state.finish()
@@ -217,38 +176,38 @@ import Testing
     @Test("another version is upgraded, or throws and stays as it is")
     func otherVersions() async throws {
         func tens() -> PersistedState<Tens> {
-            PersistedState("count", in: place.persistence, initial: Tens(), report: { _ in })
+            PersistedState("count", in: place.persistenceWithoutRemoval, initial: Tens(), report: { _ in })
         }
         try launch().save { $0.number = 70 }
         #expect(tens().value.tens == 7)
         try tens().save { $0.tens += 1 }
-        let stored = place.stored
-        #expect(stored?.contains(#""version":2"#) == true)
+        let before = stored
+        #expect(before?.contains(#""version":2"#) == true)
         let state = launch()
         let error = #expect(throws: SluiceError.self) { try state.load() }
         #expect(error?.code == .otherVersion)
         #expect(error?.message.contains("has version 2, and this program knows version 1") == true)
         state.update { $0.number = 1 }
         await state.finish()
-        #expect(place.stored == stored)
-        #expect(place.state.withLock { $0.items.keys.sorted() } == ["count"])
+        #expect(stored == before)
+        #expect(place.items.keys.sorted() == ["count"])
     }
 
     @Test("a backup is read if the first place is empty or damaged, but not if that can't be read")
     func backupIsRead() throws {
-        let backup = Place()
-        let both = place.persistence.backedUp(by: backup.persistence)
+        let backup = MemoryPlace()
+        let both = place.persistenceWithoutRemoval.backedUp(by: backup.persistenceWithoutRemoval)
         try launch(both).save { $0.number = 5 }
-        #expect(backup.stored != nil && backup.stored == place.stored)
+        #expect(stored != nil && text(in: backup) == stored)
         for bytes in [nil, Array("{".utf8)] {
-            place.state.withLock { $0.items["count"] = bytes }
+            place.items["count"] = bytes
             #expect(launch(both).value.number == 5)
-            #expect(place.stored == backup.stored, "the first place is repaired")
+            #expect(stored == text(in: backup), "the first place is repaired")
         }
-        place.state.withLock { $0.isUnreadable = true }
+        place.fail(at: .read)
         #expect(throws: SluiceError.self) { try launch(both).load() }
-        place.state.withLock { $0.isUnreadable = false }
-        backup.state.withLock { $0.isUnreadable = true }
+        place.fail()
+        backup.fail(at: .read)
         #expect(launch(both).value.number == 5)
     }
 
@@ -257,20 +216,18 @@ import Testing
         let state = launch()
         try state.load()
         let codes = Locked<[SluiceError.Code?]>([])
-        place.state.withLock {
-            $0.onWrite = {
-                do throws(SluiceError) {
-                    try state.save { $0.number = 5 }
-                    codes.withLock { $0.append(nil) }
-                } catch {
-                    codes.withLock { $0.append(error.code) }
-                }
+        place.beforeWriting {
+            do throws(SluiceError) {
+                try state.save { $0.number = 5 }
+                codes.withLock { $0.append(nil) }
+            } catch {
+                codes.withLock { $0.append(error.code) }
             }
         }
         try state.save { $0.number = 4 }
         #expect(codes.withLock(\.self) == [.invalidArgument])
         #expect(state.value.number == 5)
-        place.state.withLock { $0.onWrite = {} }
+        place.beforeWriting {}
         await state.finish()
         #expect(launch().value.number == 5)
     }

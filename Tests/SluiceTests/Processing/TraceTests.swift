@@ -3,25 +3,6 @@ import SluiceMemory
 import SluiceTesting
 import Testing
 
-/// A processor made of a closure.
-private struct Edit: Processor {
-    let body: @Sendable (inout Event) -> Disposition
-
-    init(_ body: @escaping @Sendable (inout Event) -> Disposition) { self.body = body }
-
-    func process(_ event: inout Event) -> Disposition { body(&event) }
-}
-
-private struct Keeper: Processor {
-    func process(_ event: inout Event) -> Disposition { .keep }
-}
-
-private struct Dropper: Processor {
-    var isDropped: @Sendable (Event) -> Bool = { _ in true }
-
-    func process(_ event: inout Event) -> Disposition { isDropped(event) ? .drop(.filtered) : .keep }
-}
-
 /// Holds each "Held", and inserts an "Inserted" before each "Cause".
 private final class Holder: Processor {
     let context = PluginContext()
@@ -49,41 +30,44 @@ private final class Holder: Processor {
     private let traces = TraceRecorder()
     private let store = RecordingStore()
 
+    /// A pipeline of these processors. It keeps its events in the store, and sends nothing.
+    private func pipeline(_ processors: any Processor...) throws -> Pipeline {
+        try Pipeline(onTrace: traces.record) {
+            processors
+            store
+            NullTransport()
+        }
+    }
+
     // MARK: Changes
 
     @Test("a trace lists each stage with its changes")
     func stagesListChanges() throws {
         let other = EventID(high: 1, low: 2)
-        let pipeline = try Pipeline(onTrace: traces.record) {
-            Edit { event in
+        let pipeline = try pipeline(
+            Transform { event in
                 event.properties["added"] = 1
                 event.properties["price"] = 2.5
                 event.properties["email"] = nil
-                return .keep
-            }
-            Keeper()
-            Edit { event in
+            },
+            Keep(),
+            Transform { event in
                 event.name = "Order"
                 event.priority = .critical
                 event.time = Timestamp(milliseconds: 5)
                 (event.distinctID, event.anonymousID, event.loginID) = ("d", "a", "l")
                 event.report(.droppedProperty)
-                return .keep
-            }
-            Edit { event in
+            },
+            Transform { event in
                 event = Event(id: other, name: event.name, time: event.time, properties: ["nan": .double(.nan)])
-                return .keep
-            }
-            store
-            NullTransport()
-        }
+            })
         pipeline.track("Purchase", ["price": 1.5, "email": "a@b.example", "same": true], id: EventID(high: 0, low: 1)) {
             $0.time = Timestamp(milliseconds: 4)
         }
         let trace = try #require(traces.traces.first)
         #expect(traces.traces.count == 1 && trace.startsBelow == nil && trace.disposition == .keep)
         #expect(trace.event.name == "Purchase" && trace.event.properties["email"] == "a@b.example")
-        #expect(trace.stages.map(\.name) == ["Edit", "Keeper", "Edit", "Edit"])
+        #expect(trace.stages.map(\.name) == ["Transform", "Keep", "Transform", "Transform"])
         #expect(trace.stages.allSatisfy { $0.route == nil && $0.disposition == .keep })
         #expect(
             trace.stages[0].changes == [
@@ -108,7 +92,7 @@ private final class Holder: Processor {
     @Test("the changes of a trace turn the tracked properties into the stored ones")
     func changesAreComplete() throws {
         let random = Locked(SeededRandom(seed: 7))
-        let shuffle = Edit { event in
+        let shuffle = Transform { event in
             random.withLock { random in
                 for _ in 0..<Int.random(in: 0..<20, using: &random) {
                     let name = "p\(Int.random(in: 0..<30, using: &random))"
@@ -116,15 +100,8 @@ private final class Holder: Processor {
                     event.properties[name] = value == 0 ? nil : PropertyValue.int(value)
                 }
             }
-            return .keep
         }
-        let pipeline = try Pipeline(onTrace: traces.record) {
-            shuffle
-            Edit { shuffle.body(&$0) }
-            Edit { shuffle.body(&$0) }
-            store
-            NullTransport()
-        }
+        let pipeline = try pipeline(shuffle, shuffle, shuffle)
         let shared = Properties((0..<15).map { ("p\($0)", .int(2)) }).shared()
         for number in 0..<200 {
             pipeline.track("E", number % 2 == 0 ? shared : ["p1": 2, "own": 1])
@@ -148,11 +125,10 @@ private final class Holder: Processor {
             return nil
         }
         let pipeline = try Pipeline(environment: .virtual(time, seed: 1), onTrace: traces.record) {
-            Keeper()
-            Edit { _ in
+            Keep()
+            Transform { _ in
                 time.advance(by: .milliseconds(3))
                 time.suspendMachine(for: .seconds(60))
-                return .keep
             }
             slowStore
             NullTransport()
@@ -168,16 +144,10 @@ private final class Holder: Processor {
 
     @Test("a trace ends with the stage that dropped the event")
     func traceEndsWithDrop() throws {
-        let pipeline = try Pipeline(onTrace: traces.record) {
-            Keeper()
-            Dropper()
-            Edit { _ in .keep }
-            store
-            NullTransport()
-        }
+        let pipeline = try pipeline(Keep(), Filter { _ in false }, Keep())
         let id = pipeline.track("E")
         let trace = try #require(traces.traces(of: id).first)
-        #expect(trace.stages.map(\.name) == ["Keeper", "Dropper"])
+        #expect(trace.stages.map(\.name) == ["Keep", "Filter"])
         #expect(trace.stages.map(\.disposition) == [.keep, .drop(.filtered)])
         #expect(trace.disposition == .drop(.filtered) && trace.routes.isEmpty && !trace.isStored)
     }
@@ -189,26 +159,23 @@ private final class Holder: Processor {
         }
         let holder = Holder()
         let pipeline = try Pipeline(onTrace: traces.record) {
-            Keeper()
+            Keep()
             Route("plain") {
                 store
                 NullTransport()
             }
             Route("own") {
-                Edit { event in
-                    event.properties["own"] = true
-                    return .keep
-                }
+                Transform { $0.properties["own"] = true }
                 MemoryStore()
                 NullTransport()
             }
             Route("dropping") {
-                Dropper()
+                Filter { _ in false }
                 MemoryStore()
                 NullTransport()
             }
             Route("holding") {
-                Keeper()
+                Keep()
                 holder
                 MemoryStore()
                 NullTransport()
@@ -221,7 +188,7 @@ private final class Holder: Processor {
         pipeline.track("Held")
         let trace = try #require(traces.traces.first)
         #expect(trace.stages.map(\.route) == [nil, "own", "dropping", "holding", "holding"])
-        #expect(trace.stages.map(\.name) == ["Keeper", "Edit", "Dropper", "Keeper", "Holder"])
+        #expect(trace.stages.map(\.name) == ["Keep", "Transform", "Filter", "Keep", "Holder"])
         // The change of one route isn't one of the next.
         #expect(trace.stages.map(\.changes.count) == [0, 1, 0, 0, 0])
         #expect(trace.routes.map(\.name) == ["plain", "own", "dropping", "holding", "full"])
@@ -240,7 +207,7 @@ private final class Holder: Processor {
         let holder = Holder()
         let pipeline = try Pipeline(maximumEventBytes: 2_000, onTrace: traces.record) {
             holder
-            Dropper { $0.name == "Unwanted" }
+            Keep()
             store
             NullTransport()
         }
@@ -252,7 +219,7 @@ private final class Holder: Processor {
         let name = String(repeating: "n", count: Event.maximumNameBytes)
         let long = pipeline.track(name + "x", ["nan": .double(.nan)]) { $0.loginID = name + "x" }
         trace = try #require(traces.traces(of: long).first)
-        #expect(trace.stages.map(\.name) == ["Holder", "Dropper", "sanitization"])
+        #expect(trace.stages.map(\.name) == ["Holder", "Keep", "sanitization"])
         #expect(
             trace.stages[2].changes == [
                 .name(from: name + "x", to: name), .loginID(from: name + "x", to: nil),
@@ -273,55 +240,24 @@ private final class Holder: Processor {
         #expect(trace.event.name == "Held" && trace.disposition == .drop(.shutDown) && trace.startsBelow == "Holder")
     }
 
-    @Test("a failure of a store is a refusal of its route, with the error")
-    func storeFailuresAreTraced() throws {
-        let broken = FaultyStore(MemoryStore()) { operation, _ in
-            operation == .append ? SluiceError(.inputOutput, "the disk is gone") : nil
-        }
-        let pipeline = try Pipeline(onTrace: traces.record) {
-            Route("broken") {
-                Keeper()
-                broken
-                NullTransport()
-            }
-            Route("good") {
-                store
-                NullTransport()
-            }
-        }
-        pipeline.track("E")
-        let trace = try #require(traces.traces.first)
-        #expect(trace.routes.map(\.disposition) == [.drop(.storeFailed), .keep])
-        #expect(trace.routes[0].error?.message == "the disk is gone")
-    }
-
     // MARK: Plugins
 
     @Test("events that a stage inserts, forwards or drops later have traces of their own, from below the stage")
     func pluginEventsHaveTraces() throws {
         let holder = Holder()
-        let pipeline = try Pipeline(onTrace: traces.record) {
-            Keeper()
-            holder
-            Edit { event in
-                event.properties["below"] = true
-                return .keep
-            }
-            store
-            NullTransport()
-        }
+        let pipeline = try pipeline(Keep(), holder, Transform { $0.properties["below"] = true })
         let cause = pipeline.track("Cause")
         #expect(traces.traces.map(\.event.name) == ["Inserted", "Cause"])
         #expect(traces.traces.map(\.startsBelow) == ["Holder", nil])
-        #expect(traces.traces[0].stages.map(\.name) == ["Edit"] && traces.traces[0].event.id != cause)
+        #expect(traces.traces[0].stages.map(\.name) == ["Transform"] && traces.traces[0].event.id != cause)
         #expect(traces.traces[0].stages[0].changes == [.property("below", from: nil, to: true)])
-        #expect(traces.traces[1].stages.map(\.name) == ["Keeper", "Holder", "Edit"])
+        #expect(traces.traces[1].stages.map(\.name) == ["Keep", "Holder", "Transform"])
 
         let held = pipeline.track("Held")
         #expect(traces.traces(of: held).map(\.disposition) == [.hold])
         for event in holder.take() { holder.context.forward(event) }
         #expect(traces.traces(of: held).map(\.startsBelow) == [nil, "Holder"])
-        #expect(traces.traces(of: held).last?.stages.map(\.name) == ["Edit"])
+        #expect(traces.traces(of: held).last?.stages.map(\.name) == ["Transform"])
         #expect(traces.traces(of: held).last?.isStored == true)
 
         let dropped = pipeline.track("Held")
@@ -409,19 +345,10 @@ private final class Holder: Processor {
 
     @Test("threads that track at the same time get a whole trace for each of their events")
     func threadsGetWholeTraces() async throws {
-        let pipeline = try Pipeline(onTrace: traces.record) {
-            Edit { event in
-                event.properties["first"] = event.properties["number"]
-                return .keep
-            }
-            Dropper { $0.properties["number"]?.int.map { $0 % 10 == 0 } ?? false }
-            Edit { event in
-                event.properties["second"] = event.properties["number"]
-                return .keep
-            }
-            store
-            NullTransport()
-        }
+        let pipeline = try pipeline(
+            Transform { $0.properties["first"] = $0.properties["number"] },
+            Filter { $0.properties["number"]?.int.map { $0 % 10 != 0 } ?? true },
+            Transform { $0.properties["second"] = $0.properties["number"] })
         await withTaskGroup(of: Void.self) { group in
             for task in 0..<8 {
                 group.addTask {
@@ -440,12 +367,7 @@ private final class Holder: Processor {
     @Test("an event that passes a thousand stages has all of them in its trace")
     func thousandStages() throws {
         let pipeline = try Pipeline(onTrace: traces.record) {
-            for number in 0..<1_000 {
-                Edit { event in
-                    event.properties["last"] = PropertyValue.int(number)
-                    return .keep
-                }
-            }
+            for number in 0..<1_000 { Transform { $0.properties["last"] = PropertyValue.int(number) } }
             store
             NullTransport()
         }
@@ -458,25 +380,6 @@ private final class Holder: Processor {
 
     // MARK: Without tracing
 
-    /// Counts the readings of the monotonic clocks.
-    private final class CountedTime: TimeSource {
-        private let time = VirtualTime()
-        private let count = Locked(0)
-
-        var readings: Int { count.withLock(\.self) }
-
-        func wallTime() -> Timestamp { time.wallTime() }
-
-        func suspendingTime() -> Duration {
-            count.withLock { $0 += 1 }
-            return time.suspendingTime()
-        }
-
-        func continuousTime() -> Duration { time.continuousTime() }
-
-        func sleep(until deadline: Duration) async throws { try await time.sleep(until: deadline) }
-    }
-
     @Test("without a closure, no clock is read for a trace, and the ledger is the same")
     func noTraceReadsNoClock() throws {
         func run(_ onTrace: (@Sendable (EventTrace) -> Void)?) throws -> (readings: Int, ledger: Ledger) {
@@ -484,9 +387,9 @@ private final class Holder: Processor {
             let holder = Holder()
             let pipeline = try Pipeline(environment: PipelineEnvironment(time: time), onTrace: onTrace) {
                 holder
-                Dropper { $0.name == "Unwanted" }
+                Filter { $0.name != "Unwanted" }
                 Route("one") {
-                    Dropper { $0.name == "Cause" }
+                    Filter { $0.name != "Cause" }
                     MemoryStore()
                     NullTransport()
                 }
@@ -517,8 +420,8 @@ private final class Holder: Processor {
         let pipeline = try Pipeline(
             maximumEventBytes: 300, environment: .virtual(time, seed: 1), onTrace: traces.record
         ) {
-            Keeper()
-            Edit { event in
+            Keep()
+            Transform { event in
                 time.advance(by: .microseconds(1_234))
                 event.properties["email"] = nil
                 event.properties["currency"] = "EUR"
@@ -526,14 +429,13 @@ private final class Holder: Processor {
                 event.properties["line\nbreak"] = .string(String(repeating: "x", count: 100))
                 event.name = "Two\nlines"
                 event.properties["six"] = 6
-                return .keep
             }
             Route("main") {
                 store
                 NullTransport()
             }
             Route("audit") {
-                Dropper()
+                Filter { _ in false }
                 MemoryStore()
                 NullTransport()
             }
@@ -543,23 +445,23 @@ private final class Holder: Processor {
         #expect(
             traces.traces[0].description == """
                 Purchase 00000000-0000-0000-0000-000000000001: stored in main, dropped (filtered) in audit
-                  stage               time  result              changes
-                  Keeper            0.0 µs  kept
-                  Edit           1234.0 µs  kept                ~ name = "Purchase" -> "Two\\nlines"
-                                                                ~ price = 12.5 -> 12
-                                                                + currency = "EUR"
-                                                                + "line\\nbreak" = "\(xs)…
-                                                                + six = 6
-                                                                and 1 more
-                  audit/Dropper     0.0 µs  dropped (filtered)
-                  -> main                   stored
-                  -> audit                  dropped (filtered)
+                  stage              time  result              changes
+                  Keep             0.0 µs  kept
+                  Transform     1234.0 µs  kept                ~ name = "Purchase" -> "Two\\nlines"
+                                                               ~ price = 12.5 -> 12
+                                                               + currency = "EUR"
+                                                               + "line\\nbreak" = "\(xs)…
+                                                               + six = 6
+                                                               and 1 more
+                  audit/Filter     0.0 µs  dropped (filtered)
+                  -> main                  stored
+                  -> audit                 dropped (filtered)
                 """)
         pipeline.track("", id: EventID(high: 0, low: 2))
         let id = "00000000-0000-0000-0000-000000000003"
         pipeline.track("Large", ["x": .string(String(repeating: "x", count: 300))], id: EventID(high: 0, low: 3))
         let last = try #require(traces.traces.last).description
         #expect(last.hasPrefix("Large \(id): dropped (tooLarge) in main, dropped (filtered) in audit\n"))
-        #expect(last.contains("  -> main                   dropped (tooLarge)  "))
+        #expect(last.contains("  -> main                  dropped (tooLarge)  "))
     }
 }

@@ -221,9 +221,7 @@ extension SteppedRoute.Thread {
     var isAsleep: Bool { if case .asleep = self { true } else { false } }
     var isEnded: Bool { if case .ended = self { true } else { false } }
     var isSending: Bool { if case .doing(.send) = self { true } else { false } }
-    var isTaking: Bool { if case .doing(.take) = self { true } else { false } }
     var isTakingNothing: Bool { if case .took(nil, _, _, _) = self { true } else { false } }
-    var isComparing: Bool { if case .comparing = self { true } else { false } }
     var isSettling: Bool { if case .settling = self { true } else { false } }
 
     /// The part that this thread sends or settles.

@@ -82,9 +82,7 @@ struct SteppedRoute {
         EventLine(bytes: [UInt8(number)], priority: priority)
     }
 
-    static func lines(_ numbers: ClosedRange<Int>, _ priority: Event.Priority = .normal) -> [EventLine] {
-        numbers.map { line($0, priority) }
-    }
+    static func lines(_ numbers: ClosedRange<Int>) -> [EventLine] { numbers.map { line($0) } }
 
     mutating func fail(_ rule: String) { fault = fault ?? rule }
 

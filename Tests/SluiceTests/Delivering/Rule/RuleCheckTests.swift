@@ -81,4 +81,20 @@ import Testing
         #expect(chain <= 2 * (events + 2) + 2)
         Trials.report("\(events) events by \(batch): \(runs) runs, at most \(most) requests, \(chain) without a wait")
     }
+
+    /// The answer of the first outage doesn't count: no acceptance came before it.
+    @Test("events that two outages have hit alone are delivered", arguments: 1...10, 1...4)
+    func eventsOfTwoOutagesAreDelivered(first: Int, second: Int) {
+        for pause in 1...20 {
+            let world = RuleWorld(8, seed: pause)
+            world.receiver = { world, _ in
+                let request = world.requests + 1
+                return .status(request <= first || (1...second).contains(request - first - pause) ? 403 : 200)
+            }
+            world.run(until: .seconds(300_000)) { $0.missing == 0 }
+            #expect(
+                world.fault == nil && world.missing == 0 && world.deadLetters.isEmpty,
+                "\(pause) requests between the outages: \(world.fault ?? "")")
+        }
+    }
 }
