@@ -17,12 +17,15 @@ struct Request {
         var rest = line[...]
         var words: [ArraySlice<UInt8>] = []
         while !rest.isEmpty, rest.first != UInt8(ascii: "["), let word = rest.field() { words.append(word) }
-        guard (3...4).contains(words.count), let time = rest.field("[", "]"),
+        // The name of a user can have blanks. Further words are a host in front of the client, whose identity is then `-`.
+        let hasHost = words.count > 3 && text(words[1]) != "-"
+        guard words.count >= 3, !hasHost || text(words[2]) == "-", let time = rest.field("[", "]"),
             let timestamp = Timestamp(logTime: text(time)),
             let request = rest.field("\"", "\""), let status = rest.field().flatMap({ Int64(text($0)) }),
             let bytes = rest.field().flatMap({ text($0) == "-" ? 0 : Int64(text($0)) })
         else { return nil }
-        self.client = text(words[words.count - 3])
+        let host = hasHost ? words.removeFirst() : nil
+        self.client = text(words[0])
         self.time = timestamp
         let parts = request.split(separator: UInt8(ascii: " "), maxSplits: 2, omittingEmptySubsequences: false)
         var properties: Properties = ["method": .string(text(parts[0])), "status": .int(status), "bytes": .int(bytes)]
@@ -33,9 +36,9 @@ struct Request {
         }
         if parts.count > 1 { properties["path"] = .string(text(parts[1])) }
         if parts.count > 2 { properties["protocol"] = .string(text(parts[2])) }
-        let user = text(words[words.count - 1])
+        let user = text(Array(words[2...].joined(separator: " ".utf8)))
         if user != "-" { properties["user"] = .string(user) }
-        if words.count == 4 { properties["host"] = .string(text(words[0])) }
+        if let host { properties["host"] = .string(text(host)) }
         let isForwarded = rest.first == UInt8(ascii: "\"")
         guard let more = rest.fields() else { return nil }
         if isForwarded, more.count == 1 {

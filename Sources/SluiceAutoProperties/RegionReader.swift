@@ -13,13 +13,17 @@ struct RegionReader {
         ])
     }
 
-    /// The locale without its encoding and modifier. By locale(7), the first of these variables that is set decides.
+    /// The locale without its encoding and modifier. By locale(7), the first of these variables that is set decides. A name
+    /// that doesn't begin with the code of a language by ISO 639, such as `C`, is left out.
     private var locale: String? {
         let value = ["LC_ALL", "LC_MESSAGES", "LANG"].lazy.compactMap { system.environment($0) }.first { !$0.isEmpty }
-        guard let name = value?.prefix(while: { $0 != "." && $0 != "@" }), !["", "C", "POSIX"].contains(name) else {
-            return nil
+        guard let name = value?.prefix(while: { $0 != "." && $0 != "@" }) else { return nil }
+        let parts = name.split(omittingEmptySubsequences: false) { $0 == "_" || $0 == "-" }
+        let isLanguage = parts[0].allSatisfy(\.isLetter) && (2...3).contains(parts[0].count)
+        let areCodes = parts.allSatisfy { part in
+            !part.isEmpty && part.utf8.count <= 8 && part.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) }
         }
-        return String(name)
+        return isLanguage && areCodes ? String(name) : nil
     }
 
     /// The country by ISO 3166: two letters, or three digits for a region larger than a country.
@@ -36,14 +40,16 @@ struct RegionReader {
     /// A name without a file of rules is left out: the C library then runs as UTC, for example in a container without
     /// `tzdata`. UTC itself needs no file, and an empty `TZ` means UTC.
     private var timeZone: String? {
-        guard let variable = system.environment("TZ") else {
-            guard isZone("/etc/localtime") else { return nil }
-            return system.link("/etc/localtime").flatMap { zone(inPath: $0[...]) }
-                ?? system.line("/etc/timezone").flatMap { isZone(file(of: $0[...])) ? $0 : nil }
+        let variable = system.environment("TZ").map { $0.hasPrefix(":") ? $0.dropFirst() : $0[...] }
+        if variable == "" || variable == "UTC" { return "UTC" }
+        let path = variable.map { file(of: $0) } ?? "/etc/localtime"
+        guard isZone(path) else { return nil }
+        if let variable, !variable.hasPrefix("/"), let name = name(variable.split(separator: "/")[...]) { return name }
+        if let name = zone(at: path) { return name }
+        guard path == "/etc/localtime", let line = system.line("/etc/timezone"), isZone(file(of: line[...])) else {
+            return nil
         }
-        let value = variable.hasPrefix(":") ? variable.dropFirst() : variable[...]
-        if value.isEmpty || value == "UTC" { return "UTC" }
-        return isZone(file(of: value)) ? zone(inPath: value) : nil
+        return name(line.split(separator: "/")[...])
     }
 
     private func file(of zone: Substring) -> String {
@@ -52,10 +58,18 @@ struct RegionReader {
 
     private func isZone(_ path: String) -> Bool { system.file(path)?.hasPrefix("TZif") == true }
 
-    private func zone(inPath path: Substring) -> String? {
-        guard path.contains(text: "/zoneinfo/") || path.hasPrefix("/") else { return String(path) }
-        let parts = path.split(separator: "/", omittingEmptySubsequences: true)
-        guard let root = parts.lastIndex(of: "zoneinfo"), root + 1 < parts.count else { return nil }
-        return parts[(root + 1)...].joined(separator: "/")
+    /// The name that the path of a zone's file has, or the path that it links to.
+    private func zone(at path: String, links: Int = 8) -> String? {
+        let parts = path.split(separator: "/")
+        if let root = parts.lastIndex(of: "zoneinfo"), let name = name(parts[(root + 1)...]) { return name }
+        return links > 0 && path.hasPrefix("/") ? system.link(path).flatMap { zone(at: $0, links: links - 1) } : nil
+    }
+
+    /// The name in the time zone database, which begins with a capital letter. `Factory` stands for an unknown zone, and
+    /// `posix` and `right` are directories with the same zones, without and with leap seconds.
+    private func name(_ parts: ArraySlice<Substring>) -> String? {
+        let parts = parts.first == "posix" || parts.first == "right" ? parts.dropFirst() : parts
+        guard parts.first?.first?.isUppercase == true, parts.first != "Factory" else { return nil }
+        return parts.joined(separator: "/")
     }
 }

@@ -56,13 +56,13 @@
                 let keychainDevice: (@Sendable () -> String?)? = nil
             #endif
             return Persistence(
-                named: "the keychain", read: { try item($0).read() }, write: { try item($0).write($1) },
+                named: "the keychain (\(name))", read: { try item($0).read() }, write: { try item($0).write($1) },
                 remove: { try item($0).remove() }
             )
             .bound(toDevice: keychainDevice, keepsDevicePart: true, isShared: accessGroup != nil)
             .backedUp(
                 by: Persistence(
-                    named: "the user defaults",
+                    named: "the user defaults (\(name))",
                     read: { UserDefaults.standard.data(forKey: "\(name).\($0)").map { [UInt8]($0) } },
                     write: { UserDefaults.standard.set(Data($1), forKey: "\(name).\($0)") },
                     remove: { UserDefaults.standard.removeObject(forKey: "\(name).\($0)") }

@@ -205,9 +205,9 @@ public final class Identity: Processor {
         signUps.track()
     }
 
-    /// Adds the ids to the event, unless it has ids of its own.
+    /// Adds the ids to the event, unless it has ids of its own, or is in a ``UserScope``.
     public func process(_ event: inout Event) -> Disposition {
-        if event.distinctID == nil, event.anonymousID == nil, event.loginID == nil {
+        if !event.isInScope, event.distinctID == nil, event.anonymousID == nil, event.loginID == nil {
             ids.identify(&event)
             // The ids can be those of the next user, and the session that of the former one.
             if event.isInSession, context.hasOtherUser(than: event) {

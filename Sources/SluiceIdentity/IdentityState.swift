@@ -117,8 +117,9 @@ final class IdentityState: Sendable {
     private func usable(_ stored: UserIDs) -> UserIDs {
         var ids = stored
         let known = memory.withLock(\.ids)
-        if ids.removePlaceholders(newID: { (known ?? initial()).anonymousID }) {
-            places.note("the stored identity had an id that stands for a missing one, such as null: it is replaced")
+        ids.removePlaceholders(newID: { (known ?? initial()).anonymousID })
+        if ids != stored {
+            places.note("the stored identity had an id that stands for a missing one, such as null: it isn't used")
         }
         return ids
     }

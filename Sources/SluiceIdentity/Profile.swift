@@ -10,8 +10,7 @@ extension Identity {
     ///   - type: The type of item, such as `book`; 1 to 255 characters, like the id.
     ///   - id: The item's id, unique among the items of its type.
     ///   - properties: The item's properties.
-    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the type or the id is blank, too long or contains NUL, or if
-    ///   the id stands for a missing one.
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the type or the id is blank, too long or contains NUL.
     public func setItem(_ type: String, _ id: String, _ properties: PropertyLiteral) throws(SluiceError) {
         var event = try Properties(item: type, id)
         event["$item"] = .object(properties.properties)
@@ -23,8 +22,7 @@ extension Identity {
     /// - Parameters:
     ///   - type: The type of item.
     ///   - id: The item's id, unique among the items of its type.
-    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the type or the id is blank, too long or contains NUL, or if
-    ///   the id stands for a missing one.
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the type or the id is blank, too long or contains NUL.
     public func deleteItem(_ type: String, _ id: String) throws(SluiceError) {
         track("$ItemDelete", try Properties(item: type, id))
     }
@@ -33,7 +31,8 @@ extension Identity {
 extension Properties {
     fileprivate init(item type: String, _ id: String) throws(SluiceError) {
         try UserIDs.validate(name: type, "type of item")
-        try UserIDs.validate(id, "item id")
+        // A thing may be called `0` or `none`: its id joins no persons.
+        try UserIDs.validate(name: id, "item id")
         self = ["$item_type": .string(type), "$item_id": .string(id)]
     }
 }

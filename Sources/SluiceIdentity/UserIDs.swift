@@ -132,16 +132,13 @@ extension UserIDs {
     /// Removes the ids that stand for a missing one, which earlier versions stored.
     ///
     /// - Parameter newID: Returns the anonymous id that replaces such a one.
-    /// - Returns: whether there was one.
-    mutating func removePlaceholders(newID: () -> String) -> Bool {
+    mutating func removePlaceholders(newID: () -> String) {
         let isMissing = { (id: String?) in id.map(PlaceholderID.matches) ?? false }
-        let lacksAnonymousID = isMissing(anonymousID)
-        let lacksLoginID = isMissing(loginID)
-        let lacksSignUp = isMissing(signUp?.loginID) || isMissing(signUp?.previousID)
-        if lacksAnonymousID { anonymousID = newID() }
-        if lacksLoginID { loginID = nil }
-        if lacksSignUp { signUp = nil }
-        return lacksAnonymousID || lacksLoginID || lacksSignUp
+        if isMissing(anonymousID) { anonymousID = newID() }
+        if isMissing(loginID) { loginID = nil }
+        if isMissing(signUp?.loginID) || isMissing(signUp?.previousID) { signUp = nil }
+        boundIDs.removeAll { isMissing($0.value.string) }
+        groups.removeAll { isMissing($0.value.string) }
     }
 
     /// The ids with nothing but the part that belongs to the device.
@@ -166,7 +163,7 @@ extension UserIDs {
     /// Each bound id and group is sent with every event.
     static let maximumExtras = 32
 
-    /// Checks an id of a person, a group or a thing.
+    /// Checks an id of a person or a group.
     static func validate(_ id: String, _ kind: String) throws(SluiceError) {
         try validate(name: id, kind)
         guard !PlaceholderID.matches(id) else {
@@ -176,7 +173,7 @@ extension UserIDs {
         }
     }
 
-    /// Checks the name of a kind of ids.
+    /// Checks the name of a kind of ids, or of a thing.
     static func validate(name: String, _ kind: String) throws(SluiceError) {
         guard name.fits else {
             throw SluiceError(

@@ -24,7 +24,8 @@ public import Sluice
 /// one there too.
 ///
 /// An event with ids of its own keeps them, and its own properties take precedence over the scope's. Without a
-/// scope, events pass unchanged. You can list an ``Identity`` below it, for the events outside of all scopes.
+/// scope, events pass unchanged. You can list an ``Identity`` below it, for the events outside of all scopes: an event in a
+/// scope without a user doesn't get its ids.
 public struct UserScope: Processor {
     private struct Values: Sendable {
         var distinctID: String?
@@ -130,6 +131,7 @@ public struct UserScope: Processor {
             event.checkedLoginID = values.loginID
             event.checkedAnonymousID = values.anonymousID
             event.checkedDistinctID = values.distinctID ?? values.loginID ?? values.anonymousID
+            event.isInScope = true
             if values.hasInvalidID { event.report(.droppedID) }
         }
         event.properties.addDefaults(values.properties)

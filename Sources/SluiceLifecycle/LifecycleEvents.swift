@@ -37,7 +37,8 @@ public import Sluice
 /// signal makes another attempt.
 ///
 /// It needs signals: from `AppSignals` on Apple's platforms, from ``ProcessSignals`` on servers, or from your own calls
-/// of `pipeline.signal`. List it above `Screens` and below ``Sessions``.
+/// of `pipeline.signal`. If the pipeline ends without a signal, a diagnostic says so. List it above `Screens` and below
+/// ``Sessions``.
 public final class LifecycleEvents: Processor {
     /// Returns true: an event passes at most one.
     public static var isUnique: Bool { true }
@@ -162,6 +163,11 @@ public final class LifecycleEvents: Processor {
         let now = now
         adopt()
         track(machine.withLock { $0.end(at: now) })
+        if !machine.withLock(\.hasSignals) {
+            context.report(
+                "the life of the app is not tracked, because no signal has come: create AppSignals or ProcessSignals, or call "
+                    + "pipeline.signal(.didBecomeActive)")
+        }
         kept.update(note)
         await kept.finish()
     }

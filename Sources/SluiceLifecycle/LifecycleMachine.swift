@@ -23,6 +23,8 @@ struct LifecycleMachine {
     /// The suspending time of the last `$AppStart` without an `$AppEnd`.
     private var activeSince: Duration?
     private var hasStarted = false
+    /// Whether a signal has said anything about the app's life.
+    private(set) var hasSignals = false
     private let version: AppVersion
     /// The facts of earlier launches are among ``facts``.
     private(set) var isLoaded = false
@@ -114,9 +116,10 @@ struct LifecycleMachine {
             outputs.append(start(now))
         case .didEnterBackground, .willTerminate:
             outputs += end(at: now)
-        case .launched, .willResignActive, .connectivity, .userWillChange:
-            break
+        case .launched, .willResignActive: break
+        case .connectivity, .userWillChange: return outputs
         }
+        hasSignals = true
         return outputs
     }
 

@@ -1,4 +1,5 @@
 import Sluice
+import SluiceHTTP
 
 /// The names that a vendor's own SDK has for the events of `LifecycleEvents` and `Sessions`, and for their properties.
 struct VendorNames {
@@ -61,13 +62,25 @@ extension Revenue {
         var product: Properties = ["quantity": .int(Int64(quantity))]
         product["product_id"] = productID.map { .string($0) }
         product["price"] = price.map { .double($0) }
-        var result: Properties = ["order_id": .string(event.id.description), "revenue": .double(amount)]
+        let id = orderID(of: event)
+        var result: Properties = ["order_id": id, "revenue": .double(amount)]
         result["currency"] = currencyCode.map { .string($0) }
         result["products"] = [.object(product)]
         // The host's own names take precedence.
         var own = properties
         own.addDefaults(result)
+        own["order_id"] = id
         return own
+    }
+
+    /// The host's `order_id`: an integer, also as a text, or a text that doesn't stand for a missing id. Otherwise the id of the
+    /// event. Receivers take revenue with the id of an earlier order for a repetition.
+    func orderID(of event: Event) -> PropertyValue {
+        switch properties["order_id"] {
+        case .int(let id): .int(id)
+        case .string(let id) where id.asID != nil || Int(id) != nil: .string(id)
+        default: .string(event.id.description)
+        }
     }
 
     /// The currency in capitals, as all vendors expect it.

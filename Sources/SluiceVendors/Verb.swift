@@ -106,6 +106,15 @@ extension Event {
 }
 
 extension Properties {
+    /// Reads the property that has a field of its own. A value that the field can't have stays a property, with `properties.` in
+    /// front of its name, which backends keep for themselves.
+    mutating func take<Value>(_ name: String, _ read: (PropertyValue) -> Value?) -> Value? {
+        guard let value = self[name], value != .null else { return nil }
+        let result = read(value)
+        if result == nil { self["properties." + name] = value }
+        return result
+    }
+
     /// `$event_duration` in seconds, with three decimals. Nil if it isn't a number.
     var durationInSeconds: PropertyValue? {
         switch self["$event_duration"] {

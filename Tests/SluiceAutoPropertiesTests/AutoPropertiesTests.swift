@@ -138,11 +138,17 @@ struct AutoPropertiesTests {
     }
 
     @Test(
-        "the language comes from LC_ALL, LC_MESSAGES or LANG, in this order",
+        "the language comes from LC_ALL, LC_MESSAGES or LANG, in this order, and what can't be one is left out",
         arguments: [
             (["LANG": "de_DE.UTF-8"], "de_DE"), (["LANG": "de_DE", "LC_MESSAGES": "fr_FR@euro"], "fr_FR"),
             (["LANG": "de_DE", "LC_ALL": "sr_RS.UTF-8@latin"], "sr_RS"), (["LANG": "de_DE", "LC_ALL": ""], "de_DE"),
             (["LANG": "C.UTF-8"], nil), (["LANG": "POSIX"], nil), (["LANG": "de_DE", "LC_ALL": "C"], nil), ([:], nil),
+            (["LANG": "fil_PH"], "fil_PH"), (["LANG": "zh-Hans-CN"], "zh-Hans-CN"), (["LANG": "es_419"], "es_419"),
+            (["LANG": "ca_ES_valencia"], "ca_ES_valencia"), (["LANG": "klingon"], nil), (["LANG": "german"], nil),
+            (["LANG": "en_"], nil), (["LANG": "_US"], nil), (["LANG": "en US"], nil), (["LANG": "en_U S"], nil),
+            (["LANG": "e1_US"], nil), (["LANG": "12_34"], nil), (["LANG": "日本"], nil), (["LANG": "en_ÜS"], nil),
+            (["LANG": "en_US/../x"], nil), (["LANG": "en_abcdefghi"], nil), (["LANG": "de_DE", "LC_ALL": "?"], nil),
+            (["LANG": ".UTF-8"], nil), (["LANG": "@euro"], nil),
         ] as [([String: String], String?)])
     func languageHasOrderOfVariables(environment: [String: String], locale: String?) throws {
         #expect(try properties(system([:], environment: environment))["$locale"] == locale.map { .string($0) })
@@ -167,11 +173,23 @@ struct AutoPropertiesTests {
         // A link without its target, as in an image without tzdata.
         (nil, "/usr/share/zoneinfo/Foo/Bar", "Europe/Rome\n", nil), (nil, nil, "Europe/Rome\n", nil),
         (nil, nil, nil, nil),
+        // Files that aren't zones of their own.
+        ("localtime", "/usr/share/zoneinfo/Europe/Berlin", nil, "Europe/Berlin"), ("localtime", nil, nil, nil),
+        (":/etc/localtime", "../usr/share/zoneinfo/Europe/Berlin", nil, "Europe/Berlin"),
+        ("/etc/localtime", "copy", "Europe/Rome\n", "Europe/Rome"), (":localtime", "copy", "Europe/Rome\n", nil),
+        ("posix/Europe/Berlin", nil, nil, "Europe/Berlin"), (":right/Asia/Tokyo", nil, nil, "Asia/Tokyo"),
+        ("/usr/share/zoneinfo/right/Asia/Tokyo", nil, nil, "Asia/Tokyo"),
+        (nil, "/usr/share/zoneinfo/posix/Europe/Berlin", nil, "Europe/Berlin"),
+        ("Factory", nil, nil, nil), ("posixrules", nil, nil, nil), ("right/Factory", nil, nil, nil),
+        (nil, "/usr/share/zoneinfo/Factory", nil, nil), (nil, "copy", "Factory\n", nil),
     ]
 
     @Test("the time zone is the name that is in force, from TZ or the system's files", arguments: timeZones)
     func timeZoneIsTheOneInForce(row: (variable: String?, link: String?, file: String?, zone: String?)) throws {
-        let known = ["Asia/Tokyo", "Europe/Berlin", "Europe/Rome", "America/Argentina/Ushuaia", "EST5EDT"]
+        let known = [
+            "Asia/Tokyo", "Europe/Berlin", "Europe/Rome", "America/Argentina/Ushuaia", "EST5EDT", "posix/Europe/Berlin",
+            "right/Asia/Tokyo", "right/Factory", "Factory", "posixrules", "localtime",
+        ]
         var files = Dictionary(uniqueKeysWithValues: known.map { ("/usr/share/zoneinfo/\($0)", "TZif2\u{0}") })
         files["/usr/share/zoneinfo/README"] = "The files of this directory\n"
         files["/etc/mine"] = "TZif2\u{0}"
@@ -181,9 +199,10 @@ struct AutoPropertiesTests {
             let target = link.hasPrefix("..") ? String(link.dropFirst(2)) : link
             files["/etc/localtime"] = link == "copy" ? "TZif2\u{0}" : files[target]
         }
+        var links = row.link.flatMap { $0 == "copy" ? nil : ["/etc/localtime": $0] } ?? [:]
+        links["/usr/share/zoneinfo/localtime"] = "/etc/localtime"
         let system = system(
-            files, links: row.link.flatMap { $0 == "copy" ? nil : ["/etc/localtime": $0] } ?? [:],
-            environment: row.variable.map { ["TZ": $0] } ?? [:])
+            files, links: links, environment: row.variable.map { ["TZ": $0] } ?? [:])
         #expect(try properties(system)["$timezone"] == row.zone.map { .string($0) })
     }
 

@@ -93,7 +93,7 @@ struct LinksTests {
 
     @Test("reset forgets both campaigns")
     func resetForgets() async throws {
-        let directory = try TemporaryDirectory()
+        let directory = TemporaryDirectory()
         let links = Links(persistedIn: .file(directory.path))
         links.opened("https://a.example/?utm_source=one")
         links.reset()
@@ -106,7 +106,7 @@ struct LinksTests {
 
     @Test("both campaigns are on disk when the method returns")
     func campaignsAreKept() throws {
-        let directory = try TemporaryDirectory()
+        let directory = TemporaryDirectory()
         let first = Links(persistedIn: .file(directory.path))
         first.opened("https://a.example/?utm_source=one")
         first.opened("https://a.example/?utm_source=two")
@@ -123,7 +123,7 @@ struct LinksTests {
             "", "{", #"{"links":{"first":1},"checksum":"0"}"#,
         ])
     func damageMakesFirstUnknown(text: String) throws {
-        let directory = try TemporaryDirectory()
+        let directory = TemporaryDirectory()
         try directory.write(Array(text.utf8), to: "links.json")
         let links = Links(persistedIn: .file(directory.path))
         links.opened("https://a.example/?utm_source=two")

@@ -10,7 +10,7 @@ import Testing
     private let directory: TemporaryDirectory
 
     init() throws {
-        directory = try TemporaryDirectory()
+        directory = TemporaryDirectory()
     }
 
     private func launch() -> AutoProperties {

@@ -10,14 +10,9 @@ import Testing
 
 @Suite("Without consent, the state of plugins isn't stored")
 struct ConsentStateTests {
-    private let directory: TemporaryDirectory
+    private let directory = TemporaryDirectory()
     /// For the answer only.
-    private let answers: TemporaryDirectory
-
-    init() throws {
-        directory = try TemporaryDirectory()
-        answers = try TemporaryDirectory()
-    }
+    private let answers = TemporaryDirectory()
 
     private func consent(_ pending: Consent.WhilePending = .drop) -> Consent {
         Consent(persistedIn: .file(answers.path), whilePending: pending)
@@ -169,12 +164,13 @@ struct ConsentStateTests {
             identity
             pending
         }
-        test.pipeline.track("Before")
+        test.pipeline.track("Before", priority: .critical)
         try identity.login("a")
         let id = identity.anonymousID
         try pending.grant()
         let events = await test.events()
         #expect(events.map(\.name) == ["Before", "$SignUp"] && events.allSatisfy { $0.anonymousID == id })
+        #expect(events.first?.priority == .critical)
         let next = Identity(persistedIn: .file(directory.path))
         #expect(next.anonymousID == id && next.loginID == "a")
     }
@@ -275,26 +271,16 @@ struct ConsentStateTests {
 
     @Test("a consent in one route concerns the plugins of that route only, above and below it")
     func consentInRouteConcernsRoute() async throws {
-        let other = try TemporaryDirectory()
-        let shared = try TemporaryDirectory()
+        let other = TemporaryDirectory()
+        let shared = TemporaryDirectory()
         let below = Identity(persistedIn: .file(directory.path))
         let above = AutoProperties(persistedIn: .file(directory.path))
         let (links, identity) = (Links(persistedIn: .file(shared.path)), Identity(persistedIn: .file(other.path)))
         let answer = consent()
         let pipeline = try Pipeline {
             links
-            Route("crm") {
-                above
-                answer
-                below
-                MemoryStore()
-                ScriptedTransport()
-            }
-            Route("statistics") {
-                identity
-                MemoryStore()
-                ScriptedTransport()
-            }
+            RecordingStore().route("crm", above, answer, below)
+            RecordingStore().route("statistics", identity)
         }
         links.opened("https://shop.example/?utm_source=newsletter")
         above.register(["plan": "pro"])

@@ -9,24 +9,10 @@ import Testing
 
 /// Verbs that a host calls before it builds the pipeline.
 @Suite struct EarlyVerbTests {
-    private let directory: TemporaryDirectory
+    private let directory = TemporaryDirectory()
     private let store = RecordingStore()
 
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
-
     private var place: Persistence { .file(directory.path) }
-
-    @Test("an early event of a plugin belongs to the session of its launch, and begins it")
-    func earlyEventHasSession() async throws {
-        let (sessions, timers) = (Sessions(), DurationTimer())
-        timers.end("Early")
-        let pipeline = try store.pipeline(sessions, timers)
-        pipeline.track("Later")
-        #expect(store.events.map(\.name) == ["$SessionStart", "Early", "Later"])
-        #expect(store.events.allSatisfy { $0.properties["$session_index"] == 1 })
-    }
 
     @Test(
         "a link that was opened early is tracked, and its campaign doesn't replace the first one of an earlier launch")

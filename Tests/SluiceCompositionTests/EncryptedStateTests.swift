@@ -1,7 +1,6 @@
 import Sluice
 import SluiceFilters
 import SluiceIdentity
-import SluiceMemory
 import SluiceTesting
 import TestSupport
 import Testing
@@ -10,11 +9,7 @@ import Testing
 @Suite struct EncryptedStateTests {
     private struct NoKey: Error {}
 
-    private let directory: TemporaryDirectory
-
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
+    private let directory = TemporaryDirectory()
 
     /// A toy cipher with one key for each letter.
     private func ring(_ current: String, reading ids: String) -> LineEncryption {
@@ -32,12 +27,7 @@ import Testing
         var place = Persistence.file(directory.path)
         if let encryption { place = place.encrypted(with: encryption) }
         let (consent, identity) = (Consent(persistedIn: place), Identity(persistedIn: place))
-        let pipeline = try Pipeline {
-            consent
-            identity
-            RecordingStore()
-            ScriptedTransport()
-        }
+        let pipeline = try RecordingStore().pipeline(consent, identity)
         try withExtendedLifetime(pipeline) {
             try consent.grant()
             try body(identity)

@@ -1,7 +1,5 @@
 import Sluice
 import SluiceDuration
-import SluiceFilters
-import SluiceIdentity
 import SluiceLifecycle
 import SluicePassiveLaunch
 import SluiceTesting
@@ -14,38 +12,27 @@ import Testing
         case shutdown, termination, release, kill
     }
 
-    private let directory: TemporaryDirectory
+    private let directory = TemporaryDirectory()
     private let store = RecordingStore()
     private let time = VirtualTime()
 
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
-
     private var place: Persistence { .file(directory.path) }
 
-    private func build(
-        _ store: RecordingStore, _ processors: any Processor..., at time: VirtualTime? = nil
-    ) throws -> Pipeline {
-        try Pipeline(environment: PipelineEnvironment(time: time ?? self.time)) {
-            for processor in processors { processor }
-            store
-            NullTransport()
-        }
-    }
+    private var environment: PipelineEnvironment { PipelineEnvironment(time: time) }
 
     /// A tool that is used for a moment, and ends. Returns its events.
     private func runTool(_ ending: Ending, lifecycleFirst: Bool = false) async throws -> [Event] {
         // After a kill, no clock of this launch goes on.
         let time = VirtualTime()
+        let environment = PipelineEnvironment(time: time)
         let store = RecordingStore()
         let screens = Screens()
         let (sessions, lifecycle) = (Sessions(persistedIn: place), LifecycleEvents(persistedIn: place))
         var pipeline: Pipeline? =
             if lifecycleFirst {
-                try build(store, lifecycle, sessions, screens, at: time)
+                try store.pipeline(in: environment, lifecycle, sessions, screens)
             } else {
-                try build(store, sessions, lifecycle, screens, at: time)
+                try store.pipeline(in: environment, sessions, lifecycle, screens)
             }
         pipeline?.signal(.launched(.foreground))
         pipeline?.signal(.didBecomeActive)
@@ -91,7 +78,8 @@ import Testing
     func killIsRecovered(lifecycleFirst: Bool, first: Signal?) async throws {
         _ = try await runTool(.kill)
         let (sessions, lifecycle) = (Sessions(persistedIn: place), LifecycleEvents(persistedIn: place))
-        let next = try lifecycleFirst ? build(store, lifecycle, sessions) : build(store, sessions, lifecycle)
+        let next = try store.pipeline(
+            in: environment, lifecycleFirst ? lifecycle : sessions, lifecycleFirst ? sessions : lifecycle)
         if let first { next.signal(first) }
         next.track("A")
         let recovered = store.events.filter { $0.properties["$recovered"] == true }
@@ -101,33 +89,12 @@ import Testing
         await next.shutdown(timeout: .seconds(600))
     }
 
-    @Test("persisted limits are right in 100 of 100 restarts", arguments: [true, false])
-    func limitsAreRightAfterRestarts(hasShutdown: Bool) async throws {
-        func limits() -> Limits {
-            var limits = Limits(.appCenter, persistedIn: place)
-            limits.distinctEventNames = .dropEvent(over: 100)
-            return limits
-        }
-        // 99 names so far, and then one that is the 100th in the last launch only.
-        for launch in 1...100 {
-            let store = RecordingStore()
-            let pipeline = try build(store, limits())
-            pipeline.track("Name \(launch)")
-            if hasShutdown { await pipeline.shutdown(timeout: .seconds(600)) }
-            #expect(store.events.count == 1)
-            await writesAreDone(of: pipeline)
-        }
-        let last = try build(store, limits())
-        for name in ["Name 101", "Name 1"] { last.track(name) }
-        #expect(store.events.map(\.name) == ["Name 1"])
-    }
-
     @Test("plugins that stood in a pipeline which was shut down begin anew in the next one")
     func pluginsBeginAnew() async throws {
         let (sessions, lifecycle) = (Sessions(persistedIn: place), LifecycleEvents(persistedIn: place))
         for pipeline in 1...2 {
             let store = RecordingStore()
-            let next = try build(store, sessions, lifecycle)
+            let next = try store.pipeline(in: environment, sessions, lifecycle)
             next.signal(.didBecomeActive)
             next.track("A")
             await next.shutdown(timeout: .seconds(600))
@@ -141,7 +108,8 @@ import Testing
     @Test("a prewarmed launch reports nothing of its own, and its events are marked until the app becomes active")
     func prewarmingReportsNothing() throws {
         let screens = Screens()
-        let pipeline = try build(store, Sessions(), PassiveLaunchTagger(), LifecycleEvents(), screens)
+        let pipeline = try store.pipeline(
+            in: environment, Sessions(), PassiveLaunchTagger(), LifecycleEvents(), screens)
         pipeline.signal(.launched(.prewarmed))
         screens.enter("Home")
         #expect(store.events.isEmpty)

@@ -3,21 +3,14 @@ import SluiceAutoProperties
 import SluiceFilters
 import SluiceIdentity
 import SluiceJSONL
-import SluiceLifecycle
-import SluiceMemory
 import SluiceTesting
 import TestSupport
 import Testing
 
 @Suite("eraseEverything(): events, dead letters and the state of plugins")
 struct ErasureTests {
-    private let directory: TemporaryDirectory
-    private let queue: TemporaryDirectory
-
-    init() throws {
-        directory = try TemporaryDirectory()
-        queue = try TemporaryDirectory()
-    }
+    private let directory = TemporaryDirectory()
+    private let queue = TemporaryDirectory()
 
     private var place: Persistence { .file(directory.path) }
 

@@ -64,6 +64,10 @@ extension EverydayCodeTests {
         Snippet("mixed literals for a verb of a plugin", ["a": 1, "b": "x", "c": true, "d": -1.5, "e": ["f": 1]]) {
             $0.timers.end("E", ["a": 1, "b": "x", "c": true, "d": -1.5, "e": ["f": 1]])
         },
+        Snippet("variables and null for a verb of a plugin", ["a": "shoes", "b": 3, "c": nil]) {
+            $0.timers.end("E", ["a": $0.query, "b": $0.count, "c": .null])
+        },
+        Snippet("an empty literal for a verb of a plugin", [:]) { $0.timers.end("E", [:]) },
         Snippet("any tracker with a dictionary", ["alex": 2, "kim": 1]) {
             let analytics: any EventTracking = $0.pipeline
             analytics.track("E", $0.scores, priority: .critical) { $0.loginID = "l" }

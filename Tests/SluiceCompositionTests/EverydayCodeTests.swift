@@ -1,11 +1,9 @@
 import Foundation
 import Sluice
-import SluiceAutoProperties
 import SluiceDuration
 import SluiceFoundation
 import SluiceIdentity
 import SluiceTesting
-import TestSupport
 import Testing
 
 /// Code as developers write it. That it compiles is half of the test; the other half is the event that it tracks.
@@ -47,7 +45,6 @@ struct EverydayCodeTests {
         let timers = DurationTimer()
         let screens = Screens()
         let identity = Identity(persistedIn: .memory)
-        let superProperties = AutoProperties()
         let context = Asking()
         let pipeline: Pipeline
 
@@ -232,42 +229,6 @@ struct EverydayCodeTests {
         host.timers.end("E", ["z": first, "a": second, "z": second])
         #expect(host.last()?.map(\.name) == ["z", "a"] && host.last()?["z"] == "2")
         #expect(Properties(["z": first, "a": second, "z": second]).map(\.name) == ["z", "a"])
-    }
-
-    /// A stand-in for a pipeline, with public API only.
-    final class Recorder: EventTracking {
-        private let continuation: AsyncStream<Event>.Continuation
-        let events: AsyncStream<Event>
-
-        init() { (events, continuation) = AsyncStream.makeStream() }
-
-        func track(
-            _ name: String, _ properties: Properties, priority: Event.Priority, id: EventID?,
-            configure: (inout Event) -> Void
-        ) -> EventID {
-            let time = Timestamp.now
-            var event = Event(
-                id: id ?? .make(at: time), name: name, time: time, priority: priority, properties: properties)
-            configure(&event)
-            continuation.yield(event)
-            return event.id
-        }
-    }
-
-    @Test("a host can implement EventTracking with public API")
-    func hostImplementsEventTracking() async throws {
-        let recorder = Recorder()
-        let analytics: any EventTracking = recorder
-        let sku = "A-7"
-        let before = Timestamp.now
-        let id = analytics.track("Literal", ["sku": sku])
-        analytics.track("Dictionary", ["sku": sku] as [String: String], id: id)
-        analytics.track(Purchase(items: [], plan: .pro), priority: .critical) { $0.time = before }
-        var events: [Event] = []
-        for await event in recorder.events.prefix(3) { events.append(event) }
-        #expect(events.map(\.name) == ["Literal", "Dictionary", "Purchase"])
-        #expect(events[0].id == id && events[1].id == id && events[2].id != id)
-        #expect(events[0].time >= before && events[2].time == before && events[0].properties == ["sku": "A-7"])
     }
 
     @Test("every verb of every product takes variables")

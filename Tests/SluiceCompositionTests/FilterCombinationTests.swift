@@ -3,7 +3,6 @@ import SluiceFilters
 import SluiceIdentity
 import SluiceLifecycle
 import SluicePassiveLaunch
-import SluiceTesting
 import TestSupport
 import Testing
 
@@ -11,34 +10,6 @@ import Testing
 
 @Suite("Filters together with other plugins")
 struct FilterCombinationTests {
-    @Test("after a grant, held events continue in order, with the ids, times and priorities of their moment")
-    func grantReleasesHeldEvents() async throws {
-        let identity = Identity(persistedIn: .memory)
-        let (time, consent) = (VirtualTime(), Consent(persistedIn: .memory, whilePending: .hold))
-        let test = try TestPipeline(time: time) {
-            identity
-            consent
-        }
-        let start = time.wallTime()
-        test.pipeline.track("A", ["a": .date(start)])
-        time.advance(by: .seconds(1))
-        try identity.setAnonymousID("other")
-        test.pipeline.track("B", priority: .critical)
-        time.advance(by: .seconds(100))
-        #expect(consent.held == 2)
-        try consent.grant()
-        #expect(consent.held == 0)
-        test.pipeline.track("C")
-        let events = await test.events()
-        #expect(Set(events.map(\.name)) == ["A", "B", "C"])
-        let held = try ["A", "B"].map { name in try #require(events.first { $0.name == name }) }
-        #expect(held.map(\.time.milliseconds) == [start.milliseconds, start.milliseconds + 1_000])
-        #expect(held[0].anonymousID != "other" && held[1].distinctID == "other")
-        #expect(held[0].properties == ["a": .date(start)] && held[1].priority == .critical)
-        #expect(test.pipeline.ledger.tracked == 3)
-        #expect(test.pipeline.ledger.held == 0 && test.pipeline.ledger.dropped.isEmpty)
-    }
-
     @Test("the properties of plugins pass Sensors' rules unchanged")
     func pluginPropertiesPassSensors() async throws {
         let identity = Identity(persistedIn: .memory)

@@ -1,21 +1,15 @@
 import Sluice
 import SluiceFilters
 import SluiceIdentity
-import SluiceMemory
 import SluiceTesting
 import TestSupport
 import Testing
 
 /// A route whose consent comes after the login, below stages that all routes share.
 @Suite struct LateConsentTests {
-    private let directory: TemporaryDirectory
-    private let answers: TemporaryDirectory
+    private let directory = TemporaryDirectory()
+    private let answers = TemporaryDirectory()
     private static let key = Array("0123456789abcdef0123456789abcdef".utf8)
-
-    init() throws {
-        directory = try TemporaryDirectory()
-        answers = try TemporaryDirectory()
-    }
 
     /// A launch of an app with a route without consent, and two that need one each.
     private struct Launch {

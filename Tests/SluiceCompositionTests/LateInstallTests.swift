@@ -7,11 +7,7 @@ import Testing
 
 /// The installation of an app whose user agrees later.
 @Suite struct LateInstallTests {
-    private let directory: TemporaryDirectory
-
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
+    private let directory = TemporaryDirectory()
 
     private func lifecycle() -> LifecycleEvents {
         LifecycleEvents(persistedIn: .file(directory.path), appVersion: "2.4.1")

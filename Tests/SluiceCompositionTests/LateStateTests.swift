@@ -8,14 +8,9 @@ import Testing
 
 /// An installation whose state is older than its `Consent`, or whose answer was damaged.
 @Suite struct LateStateTests {
-    private let directory: TemporaryDirectory
-    private let answers: TemporaryDirectory
+    private let directory = TemporaryDirectory()
+    private let answers = TemporaryDirectory()
     private let time = VirtualTime()
-
-    init() throws {
-        directory = try TemporaryDirectory()
-        answers = try TemporaryDirectory()
-    }
 
     private var place: Persistence { .file(directory.path) }
 

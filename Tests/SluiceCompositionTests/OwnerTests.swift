@@ -11,11 +11,7 @@ import Testing
 
 @Suite("Files and stages with two owners")
 struct OwnerTests {
-    private let directory: TemporaryDirectory
-
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
+    private let directory = TemporaryDirectory()
 
     /// A plugin of one's own that makes events in every way.
     private final class Maker: Processor {
@@ -62,10 +58,7 @@ struct OwnerTests {
                 MemoryStore()
                 transport
             }
-            Route("b") {
-                MemoryStore()
-                NullTransport()
-            }
+            RecordingStore().route("b")
         }
         for signal in [Signal.launched(.foreground), .didBecomeActive] { pipeline.signal(signal) }
         try identity.login("customer-42")
@@ -108,6 +101,42 @@ struct OwnerTests {
         #expect(try transport.accepted().map(\.name) == ["On", "Inserted", "Event", "End"])
     }
 
+    @Test(
+        "a stage that closes later stops the events that a stage below has held, and those that plugins insert",
+        arguments: [false, true], [0, 1, 5])
+    func closedStageStopsHeldEvents(isInRoute: Bool, count: Int) async throws {
+        let settings = CollectionSettings(persistedIn: .memory)
+        let consent = Consent(persistedIn: .memory, whilePending: .hold)
+        let maker = Maker()
+        let transport = ScriptedTransport()
+        let pipeline = try Pipeline {
+            settings
+            if !isInRoute {
+                consent
+                maker
+            }
+            Route("a") {
+                if isInRoute {
+                    consent
+                    maker
+                }
+                MemoryStore()
+                transport
+            }
+        }
+        for _ in 0..<count { pipeline.track("Held") }
+        try settings.setEnabled(false)
+        try consent.grant()
+        maker.context.insert("Inserted", before: Event(id: .make(at: .now), name: "Earlier", time: .now))
+        let closed = pipeline.ledger
+        #expect((isInRoute ? closed.routes[0].dropped : closed.dropped) == [.collectionDisabled: count + 1])
+        #expect(consent.held == 0 && closed.isBalanced)
+        try settings.setEnabled(true)
+        pipeline.track("Event")
+        await pipeline.shutdown(timeout: .seconds(600))
+        #expect(try transport.accepted().map(\.name) == ["Inserted", "Event", "End"])
+    }
+
     /// Two identities in one file. The second one's path is another spelling.
     private func shared(_ shared: Consent?, _ first: Consent?, _ second: Consent?, _ path: String) throws -> Pipeline {
         try Pipeline {
@@ -144,6 +173,8 @@ struct OwnerTests {
         "one directory is recognized in all spellings of its path",
         arguments: [
             "", "/", "//", "/.", "/./", "/../", "/a/..", "//.//.", "/link", "/link/", "/link/link", "/./link/a/../.",
+            "/missing/..", "/missing/.././", "/link/missing/b/../..", "/missing/../a/..",
+            "/a/missing/../../missing/../link",
         ])
     func directoryIsRecognized(spelling: String) throws {
         #expect(mkdir("\(directory.path)/a", 0o700) == 0)
@@ -155,16 +186,8 @@ struct OwnerTests {
         #expect(error?.code == .invalidPipeline)
         #expect(throws: SluiceError.self) {
             try Pipeline {
-                Route("a") {
-                    Sessions(persistedIn: .file("\(directory.path)/new"))
-                    MemoryStore()
-                    NullTransport()
-                }
-                Route("b") {
-                    Sessions(persistedIn: .file("\(path)/.//new/"))
-                    MemoryStore()
-                    NullTransport()
-                }
+                RecordingStore().route("a", Sessions(persistedIn: .file("\(directory.path)/new")))
+                RecordingStore().route("b", Sessions(persistedIn: .file("\(path)/.//new/")))
             }
         }
     }

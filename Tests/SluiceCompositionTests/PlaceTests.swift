@@ -6,8 +6,6 @@ import SluiceIdentity
 import SluiceJSONL
 import SluiceLibC
 import SluiceLifecycle
-import SluiceMemory
-import SluiceTesting
 import TestSupport
 import Testing
 
@@ -17,7 +15,7 @@ struct PlaceTests {
         @Test("a relative path leads to the same place when the process changes its working directory, for all plugins")
         func placeStays() async {
             await #expect(processExitsWith: .success) {
-                let (first, second) = (try TemporaryDirectory(), try TemporaryDirectory())
+                let (first, second) = (TemporaryDirectory(), TemporaryDirectory())
                 for (index, spelling) in [
                     "state", "./state", "a/../state", "state/", "state//", "a/b/c", "./a/./b", ".", "./", "", ".state",
                     "Ä ö",
@@ -70,7 +68,7 @@ struct PlaceTests {
         @Test("without a working directory, a relative path is an error, also if there is one later")
         func placeIsUnknown() async {
             await #expect(processExitsWith: .success) {
-                let (gone, later) = (try TemporaryDirectory(), try TemporaryDirectory())
+                let (gone, later) = (TemporaryDirectory(), TemporaryDirectory())
                 try #require(chdir(gone.path) == 0 && rmdir(gone.path) == 0)
                 let identity = Identity(persistedIn: .file("state"))
                 try #require(chdir(later.path) == 0)

@@ -2,7 +2,6 @@ import Sluice
 import SluiceAutoProperties
 import SluiceDuration
 import SluiceIdentity
-import SluiceTesting
 import TestSupport
 import Testing
 
@@ -81,16 +80,28 @@ struct PropertyListTests {
         try await PropertyListTests().check(["a": 7] as PropertyLiteral, ["a": 7])
     }
 
-    @Test("literals keep their order and the types of their values")
-    func literalsStayLiterals() async throws {
-        let test = try TestPipeline { timers }
-        let (query, count) = ("shoes", 3)
-        timers.end("A", ["z": query, "a": count, "n": .null])
-        timers.end("B", ["z": 1, "a": "x", "l": [1, 2]])
-        timers.end("C", ["z": query, "a": query])
-        timers.end("D", [:])
-        timers.end("E")
+    /// Inserts an event with a dictionary.
+    private struct Maker: Processor {
+        let context = PluginContext()
+        let prices = ["z": 1, "a": 2]
+
+        func process(_ event: inout Event) -> Disposition {
+            if event.name == "Dictionary" { context.insert("Inserted", prices, before: event) }
+            return .keep
+        }
+    }
+
+    @Test("the events that a plugin makes take dictionaries too, sorted by name, and a literal keeps its order")
+    func pluginsTakeDictionaries() async throws {
+        let maker = Maker()
+        let test = try TestPipeline { maker }
+        maker.context.track("Dictionary", maker.prices, priority: .critical)
+        let page = 3
+        maker.context.track("Literal", ["z": page, "a": page])
         let events = await test.events()
-        #expect(events.map { $0.properties.map(\.name) } == [["z", "a", "n"], ["z", "a", "l"], ["z", "a"], [], []])
+        #expect(events.map(\.name) == ["Dictionary", "Inserted", "Literal"])
+        #expect(events.map { $0.properties.map(\.name) } == [["a", "z"], ["a", "z"], ["z", "a"]])
+        #expect(events.map { $0.properties["z"] } == [1, 1, 3])
+        #expect(events.map(\.priority) == [.critical, .normal, .normal])
     }
 }

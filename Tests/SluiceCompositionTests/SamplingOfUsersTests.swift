@@ -1,7 +1,6 @@
 import Sluice
 import SluiceFilters
 import SluiceIdentity
-import SluiceMemory
 import SluiceTesting
 import TestSupport
 import Testing
@@ -12,18 +11,13 @@ import Testing
         var complete = 0
         for number in 0..<1_000 {
             let identity = Identity(persistedIn: .memory)
-            let transport = ScriptedTransport()
-            let pipeline = try Pipeline {
-                identity
-                Sampling(rate: 0.1)
-                MemoryStore()
-                transport
-            }
+            let store = RecordingStore()
+            let pipeline = try store.pipeline(identity, Sampling(rate: 0.1))
             for _ in 0..<3 { pipeline.track("Before") }
             try identity.login("user \(number)")
             for _ in 0..<3 { pipeline.track("After") }
             await pipeline.shutdown(timeout: .seconds(600))
-            let names = try transport.accepted().map(\.name)
+            let names = store.events.map(\.name)
             #expect(names == [] || names == ["Before", "Before", "Before", "$SignUp", "After", "After", "After"])
             if !names.isEmpty { complete += 1 }
         }
@@ -33,7 +27,7 @@ import Testing
 
     @Test("a user stays in the sample, or out of it, in the next launch, and after a logout")
     func decisionIsKept() async throws {
-        let directory = try TemporaryDirectory()
+        let directory = TemporaryDirectory()
         var decisions: Set<Bool> = []
         for launch in 0..<4 {
             let identity = Identity(persistedIn: .file(directory.path))

@@ -4,7 +4,6 @@ import SluiceAutoProperties
 import SluiceFilters
 import SluiceIdentity
 import SluiceLifecycle
-import SluiceMemory
 import SluiceTesting
 import TestSupport
 import Testing
@@ -95,21 +94,13 @@ import Testing
 
     private static func event() -> Event { Event(name: "B") }
 
-    private static func pipeline(_ plugin: any Processor) throws -> Pipeline {
-        try Pipeline {
-            plugin
-            MemoryStore()
-            NullTransport()
-        }
-    }
-
     // Serialized, because a slow write of one case would keep the others from running.
     @Test(
         "the state is on disk when a shutdown returns, and the next launch has it", .serialized, arguments: subjects)
     func stateIsStoredByShutdown(subject: Subject) async throws {
         let place = SlowPlace()
         let first = subject.make(place.persistence)
-        let pipeline = try Self.pipeline(first.0)
+        let pipeline = try RecordingStore().pipeline(first.0)
         try first.change(pipeline)
         await pipeline.shutdown(timeout: .seconds(600))
         #expect(place.items.withLock { $0[subject.item] } != nil)
@@ -121,19 +112,11 @@ import Testing
 
     @Test("two plugins of a pipeline can't keep their state in one file, except identities", arguments: subjects)
     func oneFileHasOneState(subject: Subject) async throws {
-        let directory = try TemporaryDirectory()
+        let directory = TemporaryDirectory()
         func pipeline(_ first: String, _ second: String) throws -> Pipeline {
             try Pipeline {
-                Route("first") {
-                    subject.make(.file("\(directory.path)/\(first)")).0
-                    MemoryStore()
-                    NullTransport()
-                }
-                Route("second") {
-                    subject.make(.file("\(directory.path)/\(second)")).0
-                    MemoryStore()
-                    NullTransport()
-                }
+                RecordingStore().route("first", subject.make(.file("\(directory.path)/\(first)")).0)
+                RecordingStore().route("second", subject.make(.file("\(directory.path)/\(second)")).0)
             }
         }
         if subject.item == "identity" {
@@ -149,10 +132,10 @@ import Testing
 
     @Test("a pipeline with state that can't be read isn't built, and the state stays as it is", arguments: subjects)
     func unreadableStateStays(subject: Subject) async throws {
-        let directory = try TemporaryDirectory()
+        let directory = TemporaryDirectory()
         try directory.makeDirectory("\(subject.item).json")
         let plugin = subject.make(.file(directory.path)).0
-        let error = #expect(throws: SluiceError.self) { try Self.pipeline(plugin) }
+        let error = #expect(throws: SluiceError.self) { try RecordingStore().pipeline(plugin) }
         #expect(error?.code == .storageUnavailable)
         #expect(error?.message.hasPrefix(subject.testDescription) == true)
         await plugin.finish()
@@ -163,7 +146,7 @@ import Testing
         "damaged state is kept aside and reported, and the next launch reads what was stored since", arguments: subjects
     )
     func damagedStateIsKeptAside(subject: Subject) async throws {
-        let directory = try TemporaryDirectory()
+        let directory = TemporaryDirectory()
         for text in ["", "{", #"{"\#(subject.item)":{},"checksum":"0"}"#] {
             try directory.write(Array(text.utf8), to: "\(subject.item).json")
             let first = subject.make(.file(directory.path))
@@ -180,12 +163,12 @@ import Testing
 
     @Test("state of another version is neither damaged nor overwritten", arguments: subjects)
     func otherVersionStays(subject: Subject) async throws {
-        let directory = try TemporaryDirectory()
+        let directory = TemporaryDirectory()
         // {} and 2, hashed by the same rule independently.
         let text = #"{"\#(subject.item)":{},"version":2,"checksum":"c735951983dc5515"}"#
         try directory.write(Array(text.utf8), to: "\(subject.item).json")
         let plugin = subject.make(.file(directory.path)).0
-        let error = #expect(throws: SluiceError.self) { try Self.pipeline(plugin) }
+        let error = #expect(throws: SluiceError.self) { try RecordingStore().pipeline(plugin) }
         #expect(error?.code == .otherVersion)
         await plugin.finish()
         #expect(try directory.read("\(subject.item).json") == Array(text.utf8))

@@ -1,41 +1,15 @@
 import Sluice
 import SluiceFilters
 import SluiceIdentity
-import SluiceTesting
 import TestSupport
 import Testing
 
 @Suite("Sign-ups that a filter drops or holds")
 struct UnstoredSignUpTests {
-    private let directory: TemporaryDirectory
-
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
+    private let directory = TemporaryDirectory()
 
     private func launch() -> Identity {
         Identity(persistedIn: .file(directory.path))
-    }
-
-    @Test("a sign-up that was dropped without consent is tracked once when the app becomes active with it")
-    func droppedSignUpIsTrackedAfterGrant() async throws {
-        let identity = launch()
-        let consent = Consent(persistedIn: .memory)
-        let test = try TestPipeline {
-            consent
-            identity
-        }
-        try identity.login("a", ["method": "password"])
-        test.pipeline.signal(.didBecomeActive)
-        try consent.deny()
-        test.pipeline.signal(.didEnterBackground)
-        #expect(test.pipeline.ledger.dropped == [.consentPending: 2, .consentDenied: 1])
-        try consent.grant()
-        for _ in 1...2 { test.pipeline.signal(.didBecomeActive) }
-        try identity.login("a")
-        let event = try await test.event()
-        #expect(event.name == "$SignUp" && event.loginID == "a" && event.properties["$set"] == ["method": "password"])
-        #expect(try await TestPipeline { launch() }.events().isEmpty)
     }
 
     @Test("a sign-up while collection is disabled is tracked once by a later launch or login")
@@ -57,25 +31,6 @@ struct UnstoredSignUpTests {
         try switches.setEnabled(true)
         try second.login("a")
         #expect(try await test.event().name == "$SignUp")
-        #expect(try await TestPipeline { launch() }.events().isEmpty)
-    }
-
-    @Test(
-        "a held sign-up continues once, however often the app becomes active, and no later launch repeats it"
-    )
-    func heldSignUpContinuesOnce() async throws {
-        let identity = launch()
-        let consent = Consent(persistedIn: .memory, whilePending: .hold)
-        let test = try TestPipeline {
-            identity
-            consent
-        }
-        try identity.login("a")
-        for _ in 1...3 { test.pipeline.signal(.didBecomeActive) }
-        #expect(consent.held == 1)
-        try consent.grant()
-        for _ in 1...3 { test.pipeline.signal(.didEnterBackground) }
-        #expect(try await test.event().loginID == "a")
         #expect(try await TestPipeline { launch() }.events().isEmpty)
     }
 

@@ -2,7 +2,6 @@ import Dispatch
 import Sluice
 import SluiceIdentity
 import SluiceLifecycle
-import SluiceMemory
 import SluiceTesting
 import TestSupport
 import Testing
@@ -68,7 +67,7 @@ import Testing
 
     @Test("a session that a reset has ended is not recovered by the next launch")
     func endedSessionIsNotRecovered() throws {
-        let directory = try TemporaryDirectory()
+        let directory = TemporaryDirectory()
         let place = Persistence.file(directory.path)
         let identity = Identity(persistedIn: place)
         let first = try store.pipeline(Sessions(persistedIn: place), identity)
@@ -103,7 +102,7 @@ import Testing
 
     @Test("eraseEverything() makes the sessions count from 1 and the next start the first one, without an $AppInstall")
     func erasedUserIsForgotten() async throws {
-        let directory = try TemporaryDirectory()
+        let directory = TemporaryDirectory()
         let place = Persistence.file(directory.path)
         func launch(_ store: RecordingStore) throws -> Pipeline {
             try store.pipeline(Sessions(persistedIn: place), LifecycleEvents(persistedIn: place, appVersion: "1.0"))

@@ -6,7 +6,7 @@ import Testing
 @Suite struct CollectionSettingsTests {
     @Test("events are dropped and counted while collection is disabled, in the next launch too")
     func disabledCollectionDropsEvents() async throws {
-        let directory = try TemporaryDirectory()
+        let directory = TemporaryDirectory()
         let first = CollectionSettings(persistedIn: .file(directory.path))
         let test = try TestPipeline { first }
         test.pipeline.track("before")
@@ -27,7 +27,7 @@ import Testing
 
     @Test("damaged settings collect nothing until they are set again")
     func damagedSettingsCollectNothing() async throws {
-        let directory = try TemporaryDirectory()
+        let directory = TemporaryDirectory()
         try directory.write(Array(#"{"collection":{"enabled":true},"checksum":"0"}"#.utf8), to: "collection.json")
         for _ in 1...2 {
             let settings = CollectionSettings(persistedIn: .file(directory.path))
@@ -51,7 +51,7 @@ import Testing
 
     @Test("a setting that can't be kept lasts until the process ends")
     func unkeptSettingLastsUntilExit() throws {
-        let directory = try TemporaryDirectory()
+        let directory = TemporaryDirectory()
         let settings = CollectionSettings(persistedIn: .file(directory.path))
         _ = try TestPipeline { settings }
         try directory.block()

@@ -8,7 +8,7 @@ struct ConsentTests {
     private let directory: TemporaryDirectory
 
     init() throws {
-        directory = try TemporaryDirectory()
+        directory = TemporaryDirectory()
     }
 
     private func launch(whilePending pending: Consent.WhilePending = .drop) -> Consent {

@@ -75,7 +75,7 @@ import Testing
 
     @Test("with a persistence, the 200 names are those of the installation")
     func namesAreCountedAcrossLaunches() async throws {
-        let directory = try TemporaryDirectory()
+        let directory = TemporaryDirectory()
         func launch(_ numbers: Range<Int>) async throws -> Ledger {
             let limits = Limits(.appCenter, persistedIn: .file(directory.path))
             let test = try TestPipeline { limits }

@@ -66,7 +66,7 @@ struct RedactionTests {
             ])
         #expect(
             try #require(Redaction(patterns: [.email]).processed("x", ["token": 1])).properties
-                == ["token": "[redacted]"])
+                == ["token": 1])
     }
 
     @Test(
@@ -82,9 +82,11 @@ struct RedactionTests {
             "securityCode", "verification-code", "recovery code", "connectionString", "csrf", "X-XSRF-Header", "jwt",
             "id_jwt", "confirmpwd", "emailpwd", "PWDconfirm", "idjwt", "jwtid", "formcsrf", "xsrfvalue", "mycvv",
             "authentication", "passkey", "creds", "privkey",
+            "authheader", "basicauth", "ProxyAuth", "smsotp", "otpvalue", "walletpin", "pins", "OTPs", "card_PINS",
+            "emailotps", "bankpin", "phone-otp",
         ])
     func secretWordsAreFound(name: String) throws {
-        for properties: Properties in [[name: "s"], ["outer": .object([name: 7])]] {
+        for properties: Properties in [[name: "s"], ["outer": .object([name: ["s", 7]])]] {
             let event = try #require(Redaction().processed("Event", properties))
             let inner = event.properties["outer"].flatMap { if case .object(let inner) = $0 { inner } else { nil } }
             #expect((inner ?? event.properties) == [name: "[redacted]"])
@@ -97,10 +99,26 @@ struct RedactionTests {
             "$session_id", "author", "authenticity", "shipping", "spin", "opinion", "pinned", "pass", "passenger",
             "compass",
             "code", "promo_code", "barcode", "key", "keyword", "monkey", "state", "adopt", "option", "email", "sign_up",
-            "cryptocurrency", "unauthored", "description", "happiness", "sku", "cvs", "platform",
+            "cryptocurrency", "unauthored", "description", "happiness", "sku", "cvs", "platform", "pinst", "spins",
+            "walletpinned", "smspine", "headerauthor",
         ])
     func usualNamesAreKept(name: String) throws {
         #expect(try #require(Redaction().processed("Event", [name: "s"])).properties == [name: "s"])
+    }
+
+    @Test(
+        "without keys, a boolean is no secret, and a number only if it is one that people type",
+        arguments: [
+            ("max_tokens", 4096, false), ("token_count", 3.5, false), ("mfa_enabled", true, false),
+            ("pinRequired", false, false), ("signature-version", 2, false), ("SECRETS", 0, false),
+            ("pin", 1_234, true), ("otpCode", 482_910, true), ("card_cvv", 7.0, true), ("PASSWORD", 12_345_678, true),
+            ("recovery code", -5, true), ("auth_method", "sms", true),
+        ] as [(String, PropertyValue, Bool)])
+    func typedNumbersAreSecret(name: String, value: PropertyValue, isSecret: Bool) throws {
+        let found = try #require(Redaction().processed("Event", [name: value])).properties
+        #expect(found == [name: isSecret ? "[redacted]" : value])
+        let own = try #require(Redaction(keys: [name]).processed("Event", [name: value])).properties
+        #expect(own == [name: "[redacted]"])
     }
 
     @Test("16,000 properties are redacted, and keep their order")

@@ -10,7 +10,7 @@ struct IdentityPersistenceTests {
     private let directory: TemporaryDirectory
 
     init() throws {
-        directory = try TemporaryDirectory()
+        directory = TemporaryDirectory()
     }
 
     /// The identity of a new launch.

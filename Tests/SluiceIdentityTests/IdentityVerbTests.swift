@@ -77,7 +77,7 @@ import Testing
 
     @Test("ids and groups are kept across launches")
     func idsAndGroupsAreKept() throws {
-        let directory = try TemporaryDirectory()
+        let directory = TemporaryDirectory()
         let first = Identity(persistedIn: .file(directory.path))
         try first.bind("crm_id", to: "7")
         try first.join(group: "acme", ofType: "company")

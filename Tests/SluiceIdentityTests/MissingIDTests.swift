@@ -31,13 +31,13 @@ struct MissingIDTests {
         var verbs: [() throws -> Void] = [
             { try identity.login(id) }, { try identity.setAnonymousID(id) }, { try identity.alias(id) },
             { try identity.bind("email", to: id) }, { try identity.join(group: id, ofType: "company") },
-            { try identity.setItem("book", id, ["title": "x"]) }, { try identity.deleteItem("book", id) },
         ]
-        // A name of a kind can be a placeholder.
-        if id.isEmpty || Self.invalid.contains(id) {
+        // A name of a kind or of a thing can be a placeholder.
+        if id.isBlank || Self.invalid.contains(id) {
             verbs += [
                 { try identity.bind(id, to: "a") }, { try identity.join(group: "a", ofType: id) },
-                { try identity.setItem(id, "a", [:]) },
+                { try identity.setItem(id, "a", [:]) }, { try identity.deleteItem(id, "a") },
+                { try identity.setItem("book", id, ["title": "x"]) }, { try identity.deleteItem("book", id) },
             ]
         }
         for verb in verbs {
@@ -48,13 +48,20 @@ struct MissingIDTests {
         #expect(await test.events().isEmpty)
     }
 
-    @Test("the name of a kind of ids, of groups or of items isn't an id", arguments: ["email", "id", "none", "0"])
-    func namesAreAllowed(name: String) throws {
+    @Test(
+        "the name of a kind of ids, of groups or of items, and the id of an item, isn't an id of a person",
+        arguments: ["email", "id", "none", "0", "null", "-1"])
+    func namesAreAllowed(name: String) async throws {
         let identity = Identity(persistedIn: .memory)
+        let test = try TestPipeline { identity }
         try identity.bind(name, to: "a")
         try identity.join(group: "b", ofType: name)
         try identity.setItem(name, "c", [:])
+        try identity.setItem("book", name, [:])
+        try identity.deleteItem("book", name)
         #expect(identity.boundIDs == [name: "a"] && identity.groups == [name: "b"])
+        let items = await test.events().compactMap { $0.properties["$item_id"]?.string }
+        #expect(items == ["c", name, name])
     }
 
     @Test("a scope, a configured event, a transform and a plugin's event are counted", arguments: placeholders)
@@ -96,11 +103,19 @@ struct MissingIDTests {
         #expect(event.distinctID == "customer-42" && event.loginID == "customer-42" && event.anonymousID != nil)
     }
 
-    @Test("it is replaced if an earlier version has stored it, and reported once", arguments: placeholders)
+    @Test("one that an earlier version has stored isn't used, and is reported once", arguments: placeholders)
     func storedPlaceholdersAreReplaced(id: String) throws {
-        for (anonymousID, loginID, kept) in [(id, id, nil), (id, "customer-42", "customer-42"), ("a-1", id, nil)] {
-            let directory = try TemporaryDirectory()
-            let ids = "\(["anonymous_id": .string(anonymousID), "login_id": .string(loginID)] as Properties)"
+        for (anonymousID, loginID, bound, group) in [
+            (id, id, "b-1", "g-1"), (id, "customer-42", id, "g-1"), ("a-1", id, "b-1", id),
+            ("a-1", "customer-42", id, "g-1"), ("a-1", "customer-42", "b-1", id),
+        ] {
+            let directory = TemporaryDirectory()
+            let object: Properties = [
+                "anonymous_id": .string(anonymousID), "login_id": .string(loginID),
+                "bound_ids": ["crm_id": .string(bound), "email": "b-2"],
+                "groups": ["team": "g-2", "company": .string(group)],
+            ]
+            let ids = "\(object)"
             let checksum = String(FNV1a(ids.utf8).value, radix: 16)
             try directory.write(
                 Array(#"{"identity":\#(ids),"checksum":"\#(checksum)"}"#.utf8), to: "identity.json")
@@ -109,7 +124,9 @@ struct MissingIDTests {
                 let identity = Identity(persistedIn: .file(directory.path))
                 let test = try TestPipeline { identity }
                 #expect(test.diagnostics.count == (launch == 1 ? 1 : 0))
-                #expect(identity.loginID == kept)
+                #expect(identity.loginID == (loginID == id ? nil : loginID))
+                #expect(identity.boundIDs == (bound == id ? ["email": "b-2"] : ["crm_id": "b-1", "email": "b-2"]))
+                #expect(identity.groups == (group == id ? ["team": "g-2"] : ["team": "g-2", "company": "g-1"]))
                 found.append(identity.anonymousID)
             }
             #expect(found[0] == found[1] && (found[0] == "a-1") == (anonymousID == "a-1") && found[0] != id)
@@ -130,7 +147,7 @@ struct MissingIDTests {
     func idsAreBytes(first: String, second: String) async throws {
         #expect(first == second && !first.utf8.elementsEqual(second.utf8))
         func has(_ id: String?, _ bytes: String) -> Bool { id.map { $0.utf8.elementsEqual(bytes.utf8) } ?? false }
-        let directory = try TemporaryDirectory()
+        let directory = TemporaryDirectory()
         let identity = Identity(persistedIn: .file(directory.path))
         let test = try TestPipeline { identity }
         try identity.login(first)

@@ -11,7 +11,7 @@ import Testing
     private let directory: TemporaryDirectory
 
     init() throws {
-        directory = try TemporaryDirectory()
+        directory = TemporaryDirectory()
     }
 
     /// Another process with the identity of the directory. It is ended with its last reference.

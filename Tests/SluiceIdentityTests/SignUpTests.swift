@@ -21,7 +21,7 @@ extension Identity {
     private let directory: TemporaryDirectory
 
     init() throws {
-        directory = try TemporaryDirectory()
+        directory = TemporaryDirectory()
     }
 
     private func launch() -> Identity {

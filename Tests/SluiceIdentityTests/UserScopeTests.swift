@@ -91,16 +91,40 @@ struct UserScopeTests {
         #expect(event.properties == ["a": 2])
     }
 
-    @Test("an Identity below gives events outside of a scope its ids, and leaves the others alone")
+    /// Inserts an event before each one.
+    private struct Inserter: Processor {
+        let context = PluginContext()
+
+        func process(_ event: inout Event) -> Disposition {
+            context.insert("Inserted", before: event)
+            return .keep
+        }
+    }
+
+    @Test("an Identity below gives its ids to events outside of all scopes, and to none in a scope without a user")
     func identityBelowCompletes() async throws {
         let identity = try Identity.loggedIn("server")
         let test = try TestPipeline {
             UserScope()
+            Inserter()
             identity
         }
-        UserScope.with(distinctID: "u") { _ = test.pipeline.track("In") }
-        test.pipeline.track("Out")
-        #expect(await test.events().map(\.distinctID) == ["u", "server"])
+        func track() { test.pipeline.track("Event") }
+        UserScope.with(distinctID: "u") {
+            track()
+            UserScope.with(loginID: "undefined") { track() }
+        }
+        UserScope.with(distinctID: "null") { track() }
+        UserScope.with(loginID: "0", anonymousID: " ") { track() }
+        UserScope.with(properties: ["route": "/x"]) { track() }
+        UserScope.with(distinctID: nil) { track() }
+        track()
+        let events = await test.events()
+        for found in [events.filter { $0.name == "Event" }, events.filter { $0.name == "Inserted" }] {
+            #expect(found.map(\.distinctID) == ["u", nil, nil, nil, nil, nil, "server"])
+            #expect(found.map(\.loginID) == [nil, nil, nil, nil, nil, nil, "server"])
+            #expect(found.dropLast().allSatisfy { $0.anonymousID == nil } && found.last?.anonymousID != nil)
+        }
     }
 
     @Test("an invalid id is left out and counted", arguments: ["", " ", "a\0b", String(repeating: "x", count: 256)])

@@ -14,7 +14,7 @@ import Testing
     private let time = VirtualTime(wallTime: Timestamp(milliseconds: 1_767_268_800_000))
 
     init() throws {
-        directory = try TemporaryDirectory()
+        directory = TemporaryDirectory()
     }
 
     /// A new launch, after everything is on disk that the earlier ones write in the background.

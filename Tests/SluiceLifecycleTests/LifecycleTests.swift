@@ -21,8 +21,9 @@ struct LifecycleTests {
     }
 
     @Test(
-        "signals cause events",
+        "signals cause events, and one diagnostic says at the end that there was none",
         arguments: [
+            ("no signal", [], []),
             ("first becoming active", [.launched(.foreground), .didBecomeActive], ["$AppStart"]),
             ("a launch alone", [.launched(.foreground)], []),
             (
@@ -60,7 +61,10 @@ struct LifecycleTests {
     func signalsMakeEvents(row: (what: String, signals: [Signal], events: [String]), taggerFirst: Bool) async throws {
         let test = try test(taggerFirst: taggerFirst)
         for signal in row.signals { test.pipeline.signal(signal) }
+        #expect(test.diagnostics.isEmpty)
         #expect(await test.events().map(\.name) == row.events, "\(row.what)")
+        let isReported = ["no signal", "the network"].contains(row.what)
+        #expect(test.diagnostics.map { $0.message.contains("no signal has come") } == (isReported ? [true] : []))
     }
 
     @Test("$AppEnd has the time in the foreground, with interruptions, without sleep and background")

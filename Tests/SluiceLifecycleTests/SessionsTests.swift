@@ -13,7 +13,7 @@ import Testing
     let time = VirtualTime()
 
     init() throws {
-        directory = try TemporaryDirectory()
+        directory = TemporaryDirectory()
     }
 
     /// A new launch, after everything is on disk that the earlier ones write in the background.

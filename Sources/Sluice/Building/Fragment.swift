@@ -83,7 +83,7 @@ public struct Route {
     /// Creates a route.
     ///
     /// - Parameters:
-    ///   - name: The name in the ledger and in diagnostics, unique within the pipeline.
+    ///   - name: The name in the ledger and in diagnostics: unique within the pipeline, not blank, and without newlines.
     ///   - delivery: The delivery policy; nil for the pipeline's.
     ///   - stages: Processors in the order in which events pass them, then one store, then one transport.
     /// - Throws: Errors thrown by the block.

@@ -15,8 +15,12 @@ public struct _PipelinePlan {
         var names: Set<String> = []
         var stores: Set<ObjectIdentifier> = []
         for route in routes {
-            guard !route.name.isEmpty else {
-                throw SluiceError(.invalidPipeline, "a route without a name: give it one, which the ledger uses")
+            let hasControl = route.name.unicodeScalars.contains { $0.properties.generalCategory == .control }
+            guard !route.name.isBlank, !hasControl else {
+                throw SluiceError(
+                    .invalidPipeline,
+                    "the name of a route is blank, or has a control character such as a newline: name it for the ledger"
+                )
             }
             guard names.insert(route.name).inserted else {
                 throw SluiceError(.invalidPipeline, "two routes are called \"\(route.name)\": give each its own name")

@@ -87,7 +87,7 @@ final class Chain: Sendable {
             id: entry.id, name: name, time: entry.time, priority: priority, distinctID: event.distinctID,
             anonymousID: event.anonymousID, loginID: event.loginID, properties: properties)
         configure(&new)
-        new.userChanges = event.userChanges
+        (new.userChanges, new.isInScope) = (event.userChanges, event.isInScope)
         return proceed(&new, below: index, entry.isOpen)
     }
 
@@ -142,6 +142,9 @@ final class Chain: Sendable {
     }
 
     private func proceed(_ event: inout Event, below index: Int, _ isOpen: Bool) -> Bool {
+        // It may have passed the stages above long ago, or not at all.
+        let own = processors[..<index].lazy.compactMap { ($0 as? any Gatekeeper)?.refusal }.first
+        if let reason = sharedRefusal ?? own { return drop(reason, nil) }
         let trace = path.beginTrace(event, in: route, below: name(of: index))
         return proceed(&event, through: stages?.below(index), isOpen, nil, trace)
     }

@@ -45,9 +45,9 @@ final class EventPath: Sendable {
     private let userChanges = Published(UserChanges(1))
 
     private final class UserChanges: Sendable {
-        let count: UInt32
+        let count: UInt16
 
-        init(_ count: UInt32) { self.count = count }
+        init(_ count: UInt16) { self.count = count }
     }
 
     /// The events that the child of a `fork` has tracked here.
@@ -80,7 +80,7 @@ final class EventPath: Sendable {
         let isOpen: Bool
         /// The group of the thread that tracks the event.
         let group: EventGroup?
-        let userChanges: UInt32
+        let userChanges: UInt16
     }
 
     /// Counts an event that enters a chain, and gives it the time and an id, unless it has one.
@@ -98,11 +98,11 @@ final class EventPath: Sendable {
 
     /// Counts the beginning or the end of a change of the user.
     func countUserChange() {
-        state.withLock { _ in userChanges.replace(with: UserChanges(userChanges.read(\.count) + 1)) }
+        state.withLock { _ in userChanges.replace(with: UserChanges(max(1, userChanges.read(\.count) &+ 1))) }
     }
 
     /// Whether a change of the user has begun or ended after so many, which are unknown if they are 0.
-    func hasOtherUser(after changes: UInt32) -> Bool { changes > 0 && changes != userChanges.read(\.count) }
+    func hasOtherUser(after changes: UInt16) -> Bool { changes > 0 && changes != userChanges.read(\.count) }
 
     /// Changes the counts of a chain.
     func update(_ chain: Int, _ body: (inout Counts) -> Void) { state.withLock { body(&$0.counts[chain]) } }

@@ -341,31 +341,3 @@ public final class PluginContext: Sendable {
         return chain.path.storingOneByOne { body(chain, place.index) }
     }
 }
-
-// MARK: Literals with variables
-
-extension PluginContext {
-    /// Tracks an event with a literal that has variables in it.
-    ///
-    /// - Returns: Whether at least one route has stored the event.
-    @_disfavoredOverload
-    @discardableResult
-    public func track(
-        _ name: String, _ properties: PropertyLiteral, priority: Event.Priority = .normal,
-        configure: (inout Event) -> Void = { _ in }
-    ) -> Bool {
-        track(name, properties.properties, priority: priority, configure: configure)
-    }
-
-    /// Inserts an event with a literal that has variables in it.
-    ///
-    /// - Returns: Whether at least one route has stored the new event.
-    @_disfavoredOverload
-    @discardableResult
-    public func insert(
-        _ name: String, _ properties: PropertyLiteral, priority: Event.Priority = .normal, before event: Event,
-        configure: (inout Event) -> Void = { _ in }
-    ) -> Bool {
-        insert(name, properties.properties, priority: priority, before: event, configure: configure)
-    }
-}

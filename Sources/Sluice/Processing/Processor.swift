@@ -148,8 +148,8 @@ extension Processor {
     public static var isUnique: Bool { false }
 }
 
-/// A processor that can close its chain. Then no event passes, not even events that plugins make in the routes below, which
-/// don't pass the processor itself.
+/// A processor that can close its chain. Then no event passes, not even events that don't pass the processor itself: those that
+/// plugins make in the routes below, insert, or have held.
 package protocol Gatekeeper: Processor {
     /// Why no event may pass now; nil if events pass.
     var refusal: DropReason? { get }

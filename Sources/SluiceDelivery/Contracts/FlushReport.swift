@@ -36,14 +36,14 @@ public struct FlushReport: Sendable, Hashable {
 }
 
 extension FlushReport: CustomStringConvertible {
-    /// The counts in one line.
+    /// The counts in one line. With ``unreadBytes``, more events wait than were counted.
     ///
     /// ```swift
     /// print(await pipeline.flush())
-    /// // 118 delivered, 0 rejected, 2 waiting
+    /// // 118 delivered, 0 rejected, at least 2 waiting, 3232 bytes unread
     /// ```
     public var description: String {
-        "\(delivered) delivered, \(rejected) rejected, \(waiting) waiting"
+        "\(delivered) delivered, \(rejected) rejected, \(unreadBytes > 0 ? "at least " : "")\(waiting) waiting"
             + (unreadBytes == 0 ? "" : ", \(unreadBytes) bytes unread")
     }
 }

@@ -14,15 +14,17 @@ public struct Event: Sendable {
     public var time: Timestamp
     /// How urgent the event is.
     public var priority: Priority
-    // These fill the padding behind the priority.
+    // Small values together, because each copy of an event copies them.
     /// The core's sanitizations that the ledger has counted.
     private var counted: Sanitizations = []
     /// The length of the part of ``reportedSanitizations`` that the ledger has counted.
     private var countedReports: UInt8 = 0
     /// Whether `Sessions` has added the session of now.
     package var isInSession = false
-    /// The changes of the user when the event entered its pipeline, which begins at 1; 0 if they are unknown.
-    package var userChanges: UInt32 = 0
+    /// Whether `UserScope` has decided on the user, or on an event without one.
+    package var isInScope = false
+    /// The changes of the user when the event entered its pipeline, from 1 to 65,535 in a circle; 0 if they are unknown.
+    package var userChanges: UInt16 = 0
     /// The ids as they are stored. Plugins that have checked an id set these, because a check for each event takes time.
     package var checkedDistinctID, checkedAnonymousID, checkedLoginID: String?
     /// The properties, in order.

@@ -1,13 +1,21 @@
 /// The texts that programs write where an id is missing, such as `null`, `undefined`, `[object Object]` or zeros.
 ///
 /// A receiver drops events with such an id, or takes all people who have it for one person. The lists are the ones of
-/// receivers (Mixpanel's and PostHog's ids that are ignored, Google's `(not set)`), and the words that languages print for a
-/// missing value. Case and punctuation don't count.
+/// receivers (Mixpanel's and PostHog's ids that are ignored), and the words that languages print for a missing value. Case and
+/// punctuation don't count, but a text in parentheses is a placeholder as a whole: Google's reports have `(not set)`,
+/// `(not provided)` and more of them. So is a template without its value, and what languages print for any object.
 package enum PlaceholderID {
     /// The words for a missing value. A text that consists of them alone is a placeholder.
-    private static let missing: [StaticString] = ["null", "nil", "none", "undefined", "nan"]
-    /// Words that are printed around one of them: `[object Null]`, `Optional(nil)`.
-    private static let enclosing: [StaticString] = ["object", "optional"]
+    private static let missing: [StaticString] = [
+        "null", "nullptr", "nil", "none", "undefined", "nan", "inf", "infinity", "dbnull",
+    ]
+    /// Words that are printed around one of them, or around nothing: `Some(None)`, `Optional("")`. Alone, each is an id.
+    private static let enclosing: [StaticString] = ["object", "optional", "some", "urn", "uuid"]
+    /// The beginnings and ends of placeholders with any text in them: of JavaScript, of templates and environments, and Go's
+    /// `%!s(<nil>)`.
+    private static let templates: [(StaticString, StaticString)] = [
+        ("[object ", "]"), ("{{", "}}"), ("${", "}"), ("%", "%"), ("%!", ")"),
+    ]
     /// Further placeholders, without the punctuation in them.
     private static let others: [StaticString] = [
         "na", "notset", "unknown", "anonymous", "anon", "guest", "notauthenticated", "id", "distinctid", "email",
@@ -21,6 +29,7 @@ package enum PlaceholderID {
     package static func matches(_ id: String) -> Bool {
         var id = id
         return id.withUTF8 { text in
+            if isEnclosed(text, in: templates) { return true }
             if let digit = text.firstIndex(where: { (0x31...0x39).contains($0) }) {
                 return text.count == 2 && digit == 1 && text[0] == UInt8(ascii: "-") && text[1] == UInt8(ascii: "1")
             }
@@ -42,8 +51,8 @@ package enum PlaceholderID {
             return text.allSatisfy { $0 == UInt8(ascii: "0") || !isAlphanumeric($0) }
         }
         return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: maximumBytes) { letters in
-            var (end, wordStart, words) = (0, 0, 0)
-            var (isMissing, hasOnlySuch) = (false, true)
+            var (end, wordStart) = (0, 0)
+            var (isMissing, hasOnlySuch) = (text.isEmpty, true)
             for index in 0...text.count {
                 if index < text.count, isAlphanumeric(text[index]) {
                     letters.initializeElement(at: end, to: text[index] | 0x20)
@@ -54,11 +63,26 @@ package enum PlaceholderID {
                     let isMissingWord = word.allSatisfy { $0 == UInt8(ascii: "0") } || contains(missing, word)
                     isMissing = isMissing || isMissingWord
                     hasOnlySuch = hasOnlySuch && (isMissingWord || contains(enclosing, word))
-                    (wordStart, words) = (end, words + 1)
+                    wordStart = end
                 }
             }
-            if hasOnlySuch, isMissing || words != 1 { return true }
+            if hasOnlySuch, isMissing || end < text.count { return true }
+            // The null of SQL's exports.
+            if text.elementsEqual("\\N".utf8) || isEnclosed(text, in: [("(", ")")]) { return true }
             return contains(others, UnsafeBufferPointer(rebasing: letters[..<end]))
+        }
+    }
+
+    private static func isEnclosed(
+        _ text: UnsafeBufferPointer<UInt8>, in marks: [(StaticString, StaticString)]
+    ) -> Bool {
+        guard let start = text.firstIndex(where: { $0 > 0x20 }), !isAlphanumeric(text[start]),
+            let end = text.lastIndex(where: { $0 > 0x20 })
+        else { return false }
+        let visible = text[start...end]
+        return marks.contains { open, close in
+            open.withUTF8Buffer { visible.starts(with: $0) { ($0 == $1) || isAlphanumeric($0) && $0 | 0x20 == $1 } }
+                && close.withUTF8Buffer { visible.suffix($0.count).elementsEqual($0) }
         }
     }
 

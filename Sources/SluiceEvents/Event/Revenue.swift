@@ -63,10 +63,13 @@ extension Revenue {
         case .double(let double): self.init(double)
         default: return nil
         }
-        if case .string(let code) = properties["$currency"] { currency = code }
-        if case .string(let id) = properties["$product_id"] { productID = id }
-        if case .int(let count) = properties["$quantity"] { quantity = Int(count) }
         self.properties = properties
-        self.properties.removeAll { ["$amount", "$currency", "$product_id", "$quantity"].contains($0.name) }
+        // A value of another type stays a property.
+        self.properties["$amount"] = nil
+        if case .string(let code) = properties["$currency"] { (currency, self.properties["$currency"]) = (code, nil) }
+        if case .string(let id) = properties["$product_id"] { (productID, self.properties["$product_id"]) = (id, nil) }
+        if case .int(let count) = properties["$quantity"] {
+            (quantity, self.properties["$quantity"]) = (Int(count), nil)
+        }
     }
 }

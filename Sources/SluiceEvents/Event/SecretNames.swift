@@ -1,21 +1,27 @@
 /// Names of secrets, by the words in them: `token` is in `resetToken`, `session_token`, `TOKEN[]` and `accesstoken`.
 ///
 /// The case of letters and the separators between them don't count. A word of up to four letters counts only as a word of
-/// its own, or beside one of the words that it is written together with: `pin` is in `card_pin`, `cardPIN` and `pincode`, but
-/// not in `shipping`. The words that no English word contains, such as `pwd`, count anywhere.
+/// its own, also in the plural, or beside one of the words that it is written together with: `pin` is in `card_pins`,
+/// `cardPIN` and `pincode`, but not in `shipping`. The words that no English word contains, such as `pwd`, count anywhere.
 package struct SecretNames: Sendable {
-    /// The words that mark a name as one of a secret, whatever the name is used for.
-    package static let words: Set<String> = [
-        "accesscode", "accesskey", "apikey", "auth", "authentication", "authorization", "bearer", "connectionstring",
-        "credential", "creds", "csrf", "cvc", "cvv", "encryptionkey", "jwt", "mfa", "oauth", "otp", "passcode",
-        "passkey", "passphrase", "passwd", "password", "pin", "privatekey", "privkey", "pwd", "recoverycode", "secret",
-        "securitycode", "sessionkey", "signature", "signingkey", "sshkey", "token", "totp", "verificationcode", "xsrf",
+    /// The words for secrets that people type: their values can be numbers.
+    package static let codes: Set<String> = [
+        "accesscode", "cvc", "cvv", "otp", "passcode", "passwd", "password", "pin", "pwd", "recoverycode",
+        "securitycode", "totp", "verificationcode",
     ]
+
+    /// The words that mark a name as one of a secret, whatever the name is used for.
+    package static let words = codes.union([
+        "accesskey", "apikey", "auth", "authentication", "authorization", "bearer", "connectionstring", "credential",
+        "creds", "csrf", "encryptionkey", "jwt", "mfa", "oauth", "passkey", "passphrase", "privatekey", "privkey",
+        "secret", "sessionkey", "signature", "signingkey", "sshkey", "token", "xsrf",
+    ])
 
     /// The words that a short word is written together with.
     private static let companions = [
-        "access", "account", "admin", "api", "app", "auth", "card", "client", "code", "db", "hash", "key", "login",
-        "my", "new", "number", "old", "pass", "root", "user",
+        "access", "account", "admin", "api", "app", "auth", "bank", "basic", "card", "client", "code", "db", "email",
+        "hash", "header", "key", "login", "my", "new", "number", "old", "pass", "phone", "proxy", "root", "sms", "user",
+        "value", "wallet",
     ].map { Array($0.utf8) }
 
     /// The short words that no English word contains.
@@ -73,9 +79,9 @@ package struct SecretNames: Sendable {
             }
     }
 
-    /// Whether a word or a companion after it ends here.
+    /// Whether a word, its plural or a companion after it ends here.
     private func ends(_ name: UnsafeBufferPointer<UInt8>, at end: Int) -> Bool {
-        name.isBetweenWords(end)
+        name.isBetweenWords(end) || name.has([UInt8(ascii: "s")], at: end) && name.isBetweenWords(end + 1)
             || SecretNames.companions.contains { name.has($0, at: end) && name.isBetweenWords(end + $0.count) }
     }
 }

@@ -55,9 +55,9 @@ struct AWSStreamFormat: WireFormat {
         let results = answer?[isFirehose ? "RequestResponses" : "Records"]?.array?.map(\.object) ?? []
         let failed = results.filter { $0?["ErrorCode"] != nil }.count
         let later = Verdict.retry(after: response.retryAfter)
-        guard results.count == batch.events.count,
-            answer?[isFirehose ? "FailedPutCount" : "FailedRecordCount"]?.asInt == failed
-        else { return .all(later) }
+        // Compatible servers may leave the number out.
+        let count = answer?[isFirehose ? "FailedPutCount" : "FailedRecordCount"]
+        guard results.count == batch.events.count, count == nil || count?.asInt == failed else { return .all(later) }
         return .each(
             results.map { result in
                 let id = result?[isFirehose ? "RecordId" : "SequenceNumber"]?.string

@@ -6,7 +6,8 @@ import Sluice
 /// Points with the same measurement, tags and nanosecond replace each other. So the nanoseconds within the millisecond, and
 /// the tag `part`, are from the event's id. They are the same in a retry.
 ///
-/// Sources: "Line protocol reference" and "Troubleshoot issues writing data" of docs.influxdata.com.
+/// Sources: "Line protocol reference" and "Troubleshoot issues writing data" of docs.influxdata.com, and the answers of InfluxDB
+/// 1.6.7 to points with wrong types.
 struct InfluxDBFormat: WireFormat {
     enum Target {
         /// `/write` of version 1.
@@ -53,8 +54,38 @@ struct InfluxDBFormat: WireFormat {
         for line in batch.events { request.body += point(try line.record()).utf8 }
     }
 
+    /// InfluxDB names the first field whose type differs from earlier points, and counts the points that it left out. It speaks
+    /// for the points of one shard only, so the others are sent again: they replace themselves.
     func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
-        .all(response.verdict(confirmedBy: 204, of: "InfluxDB"))
+        let verdict = response.verdict(confirmedBy: 204, of: "InfluxDB")
+        let answer = response.jsonObject
+        guard [400, 422].contains(response.status), let words = (answer?["error"] ?? answer?["message"])?.string,
+            let start = words.utf8.indices.first(where: { words.utf8[$0...].starts(with: Self.conflict) }),
+            let tail = words.split(separator: " ").last(where: { $0.hasPrefix("dropped=") }),
+            let dropped = Int(tail.dropFirst(8))
+        else { return .all(verdict) }
+        let isBad = batch.events.map { isNamed($0, in: words.utf8[start...].dropFirst(Self.conflict.count)) }
+        let count = isBad.count(where: \.self)
+        // If more have such a field than were left out, some are right in their shard.
+        guard count > 0, count <= dropped else { return .all(verdict) }
+        let refusal = Verdict.rejected(reason: "a field of the event has another type in InfluxDB")
+        return .each(isBad.map { $0 ? refusal : .retry(after: .zero) })
+    }
+
+    private static let conflict = "partial write: field type conflict: input field \"".utf8
+
+    private func isNamed(_ line: EventLine, in words: Substring.UTF8View) -> Bool {
+        do throws(SluiceError) {
+            let event = try line.record()
+            let place = "on measurement \"\(Self.fitted(event.name))\""
+            return fields(of: event).contains { name, value in
+                let types: [Unicode.Scalar: String] = ["\"": "string", "i": "integer", "e": "boolean"]
+                let type = value.unicodeScalars.last.flatMap { types[$0] } ?? "float"
+                return words.starts(with: "\(name)\" \(place) is type \(type), ".utf8)
+            }
+        } catch {
+            return false  // It was not in the request.
+        }
     }
 
     private static let names: Set = [
@@ -62,20 +93,24 @@ struct InfluxDBFormat: WireFormat {
     ]
 
     private func point(_ event: Event) -> String {
-        let own: [(String, String?)] = [
-            ("id", event.id.description), ("distinct_id", event.distinctID), ("anonymous_id", event.anonymousID),
-            ("login_id", event.loginID), ("priority", event.priority == .critical ? "critical" : nil),
-        ]
-        var fields = own.compactMap { name, value in value.map { "\(name)=\(Self.quoted($0))" } }
-        for property in event.properties where property.value != .null {
-            let name = Self.identifier(property.name, escaping: ", =", beside: Self.names)
-            fields.append("\(name)=\(field(property.value))")
-        }
+        let fields = fields(of: event).map { "\(Self.escaped($0.name, ", ="))=\($0.value)" }
         let limit: Int64 = 9_223_372_036_853
         let milliseconds = min(max(event.time.milliseconds, -limit), limit)
         let time = milliseconds * 1_000_000 + Int64(event.id.low % 1_000_000)
         let part = event.id.low / 1_000_000 % 256
-        return "\(Self.identifier(event.name, escaping: ", ")),part=\(part) \(fields.joined(separator: ",")) \(time)\n"
+        let measurement = Self.escaped(Self.fitted(event.name), ", ")
+        return "\(measurement),part=\(part) \(fields.joined(separator: ",")) \(time)\n"
+    }
+
+    private func fields(of event: Event) -> [(name: String, value: String)] {
+        let own: [(String, String?)] = [
+            ("id", event.id.description), ("distinct_id", event.distinctID), ("anonymous_id", event.anonymousID),
+            ("login_id", event.loginID), ("priority", event.priority == .critical ? "critical" : nil),
+        ]
+        return own.compactMap { name, value in value.map { (name, Self.quoted($0)) } }
+            + event.properties.filter { $0.value != .null }.map {
+                (Self.fitted($0.name, beside: Self.names), field($0.value))
+            }
     }
 
     private func field(_ value: PropertyValue) -> String {
@@ -100,18 +135,20 @@ struct InfluxDBFormat: WireFormat {
         return result + "\""
     }
 
-    /// A name with escapes. A backslash can't be escaped, and a control character can't be written. A name can't begin with
-    /// `_` or `#`, or be one of the format's own.
-    private static func identifier(_ name: String, escaping special: String, beside names: Set<String> = [""]) -> String
-    {
+    /// A backslash can't be escaped, and a control character can't be written. A name can't begin with `_` or `#`, or be one of
+    /// the format's own.
+    private static func fitted(_ name: String, beside names: Set<String> = [""]) -> String {
         let isAccepted: (Unicode.Scalar) -> Bool = { $0 != "\\" && $0.value >= 0x20 && $0.value != 0x7F }
-        let fitted = name.prefixed(by: "name.") { name in
+        return name.prefixed(by: "name.") { name in
             let isFirstFine = name.first.map { $0 != "_" && $0 != "#" && isAccepted($0) } ?? true
             return !isFirstFine || names.contains(String(name))
         }
         .fitted(where: isAccepted)
+    }
+
+    private static func escaped(_ name: String, _ special: String) -> String {
         var result = ""
-        for scalar in fitted.unicodeScalars {
+        for scalar in name.unicodeScalars {
             if special.unicodeScalars.contains(scalar) { result += "\\" }
             result.unicodeScalars.append(scalar)
         }

@@ -4,7 +4,7 @@ import SluiceGzip
 /// Objects of Amazon S3 and of stores with its protocol, each with the stored lines of one date.
 ///
 /// Sources: the API reference of S3, `API_PutObject`, "Error responses" and "Add preconditions to S3 operations with conditional
-/// requests" of docs.aws.amazon.com.
+/// requests" of docs.aws.amazon.com; `cmd/api-errors.go` of github.com/minio/minio.
 struct ObjectFormat: WireFormat {
     let region: String
     let accessKey: String?

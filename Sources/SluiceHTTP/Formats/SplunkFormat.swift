@@ -17,6 +17,13 @@ struct SplunkFormat: WireFormat {
         try ArgumentCheck.key("token", token)
         try ArgumentCheck.name("index", index, "_-")
         try ArgumentCheck.text("sourceType", sourceType)
+        // "indexes.conf" of help.splunk.com, for indexes of one's own.
+        guard let name = index?.utf8, let first = name.first else { return }
+        let isReserved = name.indices.contains { name[$0...].starts(with: "kvstore".utf8) }
+        if isReserved || "_-".utf8.contains(first) || name.contains(where: { $0 &- 0x41 < 26 }) {
+            throw ArgumentCheck.invalid(
+                "index", "isn't a name that Splunk accepts: use small letters, digits, - and _ (not first), no kvstore")
+        }
     }
 
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {

@@ -175,7 +175,7 @@ struct AmplitudeFormat: WireFormat {
 
     private func write(_ record: Record, to json: inout JSONWriter) {
         let event = record.event
-        let properties = event.properties
+        var properties = event.properties
         json["event_type"] = record.type
         json["user_id"] = event.userID
         json["device_id"] = event.deviceID
@@ -196,8 +196,8 @@ struct AmplitudeFormat: WireFormat {
             if let groups = record.groups { json.object("groups", groups) }
             json.object(change.member, change.operation)
         } else {
-            if !event.groups.isEmpty { json.object("groups", event.groups) }
-            json.object("event_properties", event.properties, without: Self.ownProperties)
+            if let groups = properties.take("$groups", \.object), !groups.isEmpty { json.object("groups", groups) }
+            json.object("event_properties", properties, without: Self.ownProperties)
         }
     }
 

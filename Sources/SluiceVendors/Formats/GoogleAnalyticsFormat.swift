@@ -130,10 +130,16 @@ private enum GoogleNames {
     /// Returns the name that a name of ours has at Google. Two names never become one.
     static func fit(_ name: String, as kind: Kind) -> String {
         name.withoutDollar { name in
-            !(name.first.map(isLetter) ?? false) || kind.reserved.contains(String(name))
-                || reservedPrefixes.contains { name.starts(with: $0.unicodeScalars) }
+            // As it arrives: `google-pay` begins like `google_pay`.
+            let letters = name.lazy.map { isAccepted($0) ? $0 : "_" }
+            return !(name.first.map(isLetter) ?? false) || kind.reserved.contains(String(name))
+                || reservedPrefixes.contains { letters.starts(with: $0.unicodeScalars) }
         }
-        .fitted(to: kind.length) { $0 == "_" || isLetter($0) || belongsToLetters($0) }
+        .fitted(to: kind.length, where: isAccepted)
+    }
+
+    private static func isAccepted(_ scalar: Unicode.Scalar) -> Bool {
+        scalar == "_" || isLetter(scalar) || belongsToLetters(scalar)
     }
 
     private static func isLetter(_ scalar: Unicode.Scalar) -> Bool {

@@ -64,8 +64,7 @@ struct MatomoFormat: WireFormat {
             parameters += [("action_name", name), ("url", "http://\(app.percentEncoded)/\(name.percentEncoded)")]
         case .revenue(let revenue):
             parameters += [
-                ("idgoal", "0"), ("ec_id", revenue.properties["order_id"]?.orderID ?? event.id.description),
-                ("revenue", "\(revenue.amount)"),
+                ("idgoal", "0"), ("ec_id", revenue.orderID(of: event).text), ("revenue", "\(revenue.amount)"),
             ]
             if let product = revenue.productID {
                 let item: PropertyValue = [
@@ -86,17 +85,6 @@ struct MatomoFormat: WireFormat {
     private func number(_ value: PropertyValue?) -> String? {
         switch value {
         case .int, .double: value?.text
-        default: nil
-        }
-    }
-}
-
-extension PropertyValue {
-    /// A text or an integer as the id of an order, which may be `0` or `none`. Nil if it is blank.
-    fileprivate var orderID: String? {
-        switch self {
-        case .string(let id): id.isBlank ? nil : id
-        case .int(let id): String(id)
         default: nil
         }
     }

@@ -176,7 +176,7 @@ struct MixpanelFormat: WireFormat {
         switch verb {
         case .revenue(let revenue): own = revenue.order(of: event)
         case .signUp, .switchUser:
-            own["$set"] = nil
+            if own["$set"]?.object != nil { own["$set"] = nil }
             // Without a token they can't reach the profile.
             if token == nil { traits = event.traits }
         default: break
@@ -198,7 +198,7 @@ struct MixpanelFormat: WireFormat {
     /// Whether the property is sent under another name.
     private func isElsewhere(_ name: String, _ event: Event, _ verb: Verb) -> Bool {
         switch (name, verb) {
-        case ("$groups", _): event.properties["$groups"] != nil
+        case ("$groups", _): event.properties["$groups"]?.object != nil
         case ("$original_id", .signUp), ("$original_id", .switchUser), ("$switches_user", .switchUser),
             ("$alias", .alias):
             true

@@ -79,12 +79,13 @@ struct PostHogFormat: WireFormat {
         json["uuid"] = event.id.description
         json["distinct_id"] = event.anyDistinctID
         json["timestamp"] = event.time.description
-        for (name, member) in ids { json[member] = event.properties[name]?.string }
+        var properties = event.properties
+        for (name, member) in ids { json[member] = properties.take(name, \.string) }
         json.object("options") {
-            for (name, option) in switches { $0[option] = event.properties[name]?.asBool.map { .bool($0) } }
-            $0["product_tour_id"] = event.properties["$product_tour_id"]?.string
+            for (name, option) in switches { $0[option] = properties.take(name, \.asBool).map { .bool($0) } }
+            $0["product_tour_id"] = properties.take("$product_tour_id", \.string)
         }
-        json.object("properties", event.properties, without: elsewhere)
+        json.object("properties", properties, without: elsewhere)
     }
 }
 

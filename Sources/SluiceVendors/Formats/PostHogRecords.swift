@@ -48,7 +48,9 @@ struct PostHogRecords {
         // A change of nothing has no record.
         case .switchUser where event.traits.isEmpty: return isOfKnown
         case .set([:]), .setOnce([:]), .unset([]):
-            event.properties.removeAll { ["$set", "$set_once", "$unset"].contains($0.name) }
+            event.properties.removeAll {
+                ["$set", "$set_once", "$unset"].contains($0.name) && ($0.value == [:] || $0.value == [])
+            }
             return isOfKnown
         // PostHog can't increment, append to or delete a profile.
         case .track, .increment, .append, .delete: return isOfKnown

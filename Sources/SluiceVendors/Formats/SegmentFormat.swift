@@ -35,6 +35,8 @@ struct SegmentFormat: WireFormat {
                 try $0.array("batch", batch.events) { json, line in
                     var event = try line.record()
                     VendorNames.application.apply(to: &event)
+                    // The context has two of the networks.
+                    _ = event.properties.take("$network_type") { $0 == "wifi" || $0 == "cellular" ? $0 : nil }
                     json.object {
                         write(event, to: &$0)
                         $0[isRudderStack ? "originalTimestamp" : "timestamp"] = event.time.description
@@ -142,8 +144,8 @@ private enum SegmentContext {
     static func write(_ event: Event, _ verb: Verb, to json: inout JSONWriter) {
         let properties = event.properties
         json.object("library") {
-            $0["name"] = properties["$lib"]?.string ?? LibraryVersion.name
-            $0["version"] = properties["$lib_version"]?.string ?? LibraryVersion.current
+            $0["name"] = properties["$lib"] ?? .string(LibraryVersion.name)
+            $0["version"] = properties["$lib_version"] ?? .string(LibraryVersion.current)
         }
         if case .group = verb {} else { json["groupId"] = event.groups.first?.value }
         object(
@@ -163,9 +165,10 @@ private enum SegmentContext {
         json["locale"] = properties["$locale"]
         json["timezone"] = properties["$timezone"]
         let network = properties["$network_type"]?.string
-        if network != nil || properties["$carrier"] != nil {
+        let wifi = properties["$wifi"] ?? network.map { .bool($0 == "wifi") }
+        if wifi != nil || properties["$carrier"] != nil {
             json.object("network") {
-                $0["wifi"] = network.map { .bool($0 == "wifi") }
+                $0["wifi"] = wifi
                 $0["cellular"] = network.map { .bool($0 == "cellular") }
                 $0["carrier"] = properties["$carrier"]
             }

@@ -26,7 +26,10 @@ struct SensorsRecord {
             type = "track_signup"
             originalID = anonymousID
             let traits = event.traits
-            properties.removeAll { ["$original_id", "$switches_user", "$set"].contains($0.name) }
+            properties.removeAll {
+                $0.name == "$original_id" || $0.name == "$switches_user" && $0.value == true
+                    || $0.name == "$set" && $0.value.object != nil
+            }
             properties.addDefaults(traits)
         case .set(let properties): become("profile_set", properties)
         case .setOnce(let properties): become("profile_set_once", properties)

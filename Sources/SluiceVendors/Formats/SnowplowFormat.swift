@@ -15,12 +15,7 @@ struct SnowplowFormat: WireFormat {
 
     func validate() throws(SluiceError) {
         try ArgumentCheck.text("appID", appID)
-        try ArgumentCheck.key("vendor", vendor)
-        guard
-            vendor.utf8.allSatisfy({
-                $0 == 0x2E || $0 == 0x2D || $0 == 0x5F || ($0 | 0x20) &- 0x61 < 26 || $0 &- 0x30 < 10
-            })
-        else { throw ArgumentCheck.invalid("vendor", "isn't one of Iglu: use letters, digits, dots, - and _") }
+        try ArgumentCheck.name("vendor", vendor)
     }
 
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {

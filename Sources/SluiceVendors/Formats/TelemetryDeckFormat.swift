@@ -63,7 +63,7 @@ struct TelemetryDeckFormat: WireFormat {
             rest["floatValue"] = nil
         }
         json["type"] = type
-        rest.removeAll { $0.value == .null || $0.name == "$session_id" }
+        rest.removeAll { $0.value == .null || $0.name == "$session_id" && $0.value.string != nil }
         let own = Properties(
             rest.map { property in
                 let name = Self.names[property.name].flatMap { rest[$0] == nil ? $0 : nil }

@@ -84,10 +84,7 @@ struct AppLaunch {
         }
         return try Pipeline(isDeliveryPaused: true, environment: environment) {
             processors
-            Route("first") {
-                stores[0]
-                NullTransport()
-            }
+            stores[0].route("first")
             Route("second") {
                 own.map(processor)
                 stores[1]

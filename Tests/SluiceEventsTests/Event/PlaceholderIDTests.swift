@@ -15,10 +15,15 @@ struct PlaceholderIDTests {
         "distinctid", "id", "email", "true", "False", "[object Object]", "[object Null]", "[object Undefined]",
         "[object Object],[object Object]", "Optional(nil)", "undefined undefined", "null:null", "(not set)", "(none)",
         "[]",
-        "{}", "()", "-", "--", "?", "...", "0", "-0", "0.0", "00", "000000000000",
+        "nullptr", "(nullptr)", "Optional(\"\")", "Optional()", "<Optional>", "[object]", "(not provided)",
+        " (Other)\n", "{}", "()", "-", "--", "?", "...", "0", "-0", "0.0", "00", "000000000000",
         "00000000-0000-0000-0000-000000000000",
         "{00000000-0000-0000-0000-000000000000}", "00:00:00:00:00:00", "-1", "null\u{200B}", "\u{A0}undefined",
         String(repeating: "0", count: 300), String(repeating: " ", count: 2_000), String(repeating: "-", count: 65),
+        "\\N", "[object Promise]", "[Object HTMLDivElement]", " [object Foo2]\n", "%!s(<nil>)", "%!d(string=42)",
+        "Infinity", "-inf", "DBNull", "Some(None)", "urn:uuid:00000000-0000-0000-0000-000000000000",
+        "{{user_id}}", "{{ user.id2 }}", "{{\u{438}\u{43C}\u{44F}}}", "${userId}", "${1}", "%USER_ID%", "%%id%%\t",
+        "{{\(String(repeating: "x", count: 99))}}",
     ]
 
     private static let ids = [
@@ -28,12 +33,17 @@ struct PlaceholderIDTests {
         "object", "optional", "identity", "emails", "email@example.com", "alice@example.com", "null@example.com",
         "trueman",
         "undefined-behaviour", "nonexistent", "true love", "café", "naïve", "ünknown", "零", "٠", "🎉", "null\u{301}",
-        "nil\u{E9}",
+        "nil\u{E9}", "nullptr_t", "alice (work)", "(alice", "alice)", "(42)", "Optional(\"alice\")",
         "019b7a3c-0000-7000-8000-000000000000", "ffffffff-ffff-ffff-ffff-ffffffffffff", "O", "lmnop", "NULL-ISLAND",
         String(repeating: "null ", count: 20) + "x", String(repeating: "x", count: 1_000),
+        "some", "uuid", "urn", "Some(alice)", "urn:uuid:019b7a3c-0000-7000-8000-000000000000", "info", "infinite",
+        "Nate", "Nat", "\\n", "N", "\\Nora", "{user}", "{{x}", "x{{id}}", "$userId", "100%", "%x", "[alice]",
+        "object Window", "[objects x]",
     ]
 
-    @Test("a placeholder is recognized in any case, and with any punctuation and blanks", arguments: placeholders)
+    @Test(
+        "a placeholder is recognized in any case, with any punctuation and blanks, and around nothing",
+        arguments: placeholders)
     func placeholderIsRecognized(text: String) { #expect(PlaceholderID.matches(text)) }
 
     @Test("an id that only looks like a placeholder is an id", arguments: ids)

@@ -21,6 +21,7 @@ struct FormatNameTests {
         "name.#x", "a\\b", "a_b", "a\nb", "error", "own_error", "own_own_error", "ga_x", "own_ga_x", "session_start",
         "user_id", "id", "id_", "name.id", "time", "properties.time", "properties.properties.time", "event.id",
         "properties.event.id", "distinct_id", long(40), long(41), long(42), "\u{1F600}", "\u{1F601}", "a b,c=d",
+        "google-pay", "ga.session", "firebase/x", "gtag x", "own_ga.session", "ga-", "google",
     ]
 
     /// The names that aren't sent as they are. `~` is `_` and six characters that depend on the whole name.
@@ -33,6 +34,8 @@ struct FormatNameTests {
         "properties.properties.time": "properties_properties_time~", "event.id": "event_id~",
         "properties.event.id": "properties_event_id~", long(41): long(33) + "~", long(42): long(33) + "~",
         "\u{1F600}": "own__~", "\u{1F601}": "own__~", "a b,c=d": "a_b_c_d~",
+        "google-pay": "own_google_pay~", "ga.session": "own_ga_session~", "firebase/x": "own_firebase_x~",
+        "gtag x": "own_gtag_x~", "own_ga.session": "own_own_ga_session~", "ga-": "own_ga_~",
     ]
 
     private static let googleEvents = [
@@ -51,7 +54,8 @@ struct FormatNameTests {
         "name._x": "name__x~", "name.#x": "name__x~", "a\\b": "a_b~", "a\nb": "a_b~", "name.id": "name_id~",
         "properties.time": "properties_time~", "properties.properties.time": "properties_properties_time~",
         "event.id": "event_id~", "properties.event.id": "properties_event_id~", "\u{1F600}": "_~", "\u{1F601}": "_~",
-        "a b,c=d": "a_b_c_d~",
+        "a b,c=d": "a_b_c_d~", "ga.session": "ga_session~", "firebase/x": "firebase_x~", "gtag x": "gtag_x~",
+        "own_ga.session": "own_ga_session~",
     ]
 
     private static let influx: [String: String] = [

@@ -116,6 +116,11 @@ enum FurtherResponses {
                 + #"{"ErrorCode":"InternalFailure","ErrorMessage":"x","SequenceNumber":null},"#
                 + #"{"ErrorCode":null,"ErrorMessage":null,"SequenceNumber":"50","ShardId":"s"}],"EncryptionType":null}"#,
             .accepted, .retry, .accepted),
+        ResponseRow(
+            "kinesis", 200,
+            #"{"FailedRecordCount":null,"Records":[{"SequenceNumber":"1"},{"ErrorCode":"x"},{"SequenceNumber":"2"}]}"#,
+            .accepted, .retry, .accepted),
+        ResponseRow("kinesis", 200, #"{"FailedRecordCount":"many","Records":[{},{},{}]}"#, .retry),
         ResponseRow("kinesis", 200, .retry), ResponseRow("kinesis", 204, .hold),
         ResponseRow("kinesis", 400, exception("ProvisionedThroughputExceededException"), .retry),
         ResponseRow("kinesis", 400, exception("com.amazonaws.kinesis#ThrottlingException"), .retry),
@@ -139,6 +144,8 @@ enum FurtherResponses {
             "firehose", 200,
             #"{"FailedPutCount":1,"RequestResponses":[{"RecordId":"a"},{"ErrorCode":"ServiceUnavailableException"},{"RecordId":"c"}]}"#,
             .accepted, .retry, .accepted),
+        ResponseRow(
+            "firehose", 200, #"{"RequestResponses":[{"RecordId":"a"},{"RecordId":"b"},{"RecordId":"c"}]}"#, .accepted),
         ResponseRow("firehose", 200, kinesis("+", "+", "+"), .retry), ResponseRow("firehose", 200, "{}", .retry),
         ResponseRow("firehose", 400, exception("ResourceNotFoundException"), .hold),
         ResponseRow("firehose", 400, exception("LimitExceededException"), .retry),

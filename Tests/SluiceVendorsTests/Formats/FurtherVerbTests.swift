@@ -124,8 +124,8 @@ struct FurtherVerbTests {
             #","TelemetryDeck.Purchase.currencyCode":"USD""#, value: -3.0)
         let valued = try await VerbTests.event { _, pipeline in pipeline.track(Revenue(5, ["floatValue": 7])) }
         try Self.expectTelemetryDeck(valued, "TelemetryDeck.Purchase.completed", #","$amount":5.0"#, value: 7)
-        let missing = try await VerbTests.event { _, pipeline in pipeline.track(Revenue(5, ["floatValue": nil])) }
-        try Self.expectTelemetryDeck(missing, "TelemetryDeck.Purchase.completed", "", value: 5)
+        let missing = try await VerbTests.event { _, pipeline in pipeline.track(Revenue(5, ["floatValue": .null])) }
+        try Self.expectTelemetryDeck(missing, "TelemetryDeck.Purchase.completed", "", value: 5.0)
     }
 
     @Test("verbs without a type of their own are events with all properties")

@@ -22,6 +22,23 @@ struct VendorNameTests {
         try VerbTests.record(event, format)
     }
 
+    @Test(
+        "an event of a host with the name that one of ours gets arrives under that name too",
+        arguments: [
+            ("segment", "$AppStart", "Application Opened"), ("postHog", "$AppInstall", "Application Installed"),
+            ("mixpanel", "$Revenue", "Order Completed"), ("amplitude", "$SessionStart", "session_start"),
+            ("googleAnalytics", "$Revenue", "purchase"), ("googleAnalytics", "$AppViewScreen", "screen_view"),
+            ("telemetryDeck", "$Revenue", "TelemetryDeck.Purchase.completed"),
+        ])
+    func hostsNameIsShared(vendor: String, ours: String, name: String) throws {
+        let format = try FormatSample.named(vendor).format
+        for event in [Self.event(ours, ["$amount": 25, "$screen_name": "Home"]), Self.event(name)] {
+            let record = try Self.record(event, format)
+            let found = record["event"] ?? record["event_type"] ?? record["name"] ?? record["type"]
+            #expect(found == .string(name), "\(event.name)")
+        }
+    }
+
     // MARK: The lifecycle
 
     private static let version: Properties = [

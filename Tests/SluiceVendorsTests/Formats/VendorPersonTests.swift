@@ -214,6 +214,44 @@ struct VendorPersonTests {
         #expect(ownNamespace?["$app_namespace"] == "mine" && ownNamespace?["$app_id"] == "example.shop")
     }
 
+    /// A format, an event's name and properties, and a member of the body.
+    private static let oddValues: [(format: String, name: String, properties: Properties, member: Properties)] = [
+        ("postHog", "Event", ["$session_id": 42], ["properties.$session_id": 42]),
+        ("postHog", "Event", ["$window_id": ["w"]], ["properties.$window_id": ["w"]]),
+        ("postHog", "Event", ["$process_person_profile": "maybe"], ["properties.$process_person_profile": "maybe"]),
+        ("postHog", "$ProfileSet", ["$set": [:], "$set_once": ["a": 1]], ["$set_once": ["a": 1]]),
+        ("segment", "Event", ["$wifi": true], ["network": ["wifi": true]]),
+        ("segment", "Event", ["$wifi": 1, "$network_type": "cellular"], ["network": ["wifi": 1, "cellular": true]]),
+        ("segment", "Event", ["$network_type": "ethernet"], ["properties.$network_type": "ethernet"]),
+        ("segment", "$AppViewScreen", ["$screen_name": "S", "$network_type": 5], ["properties.$network_type": 5]),
+        ("segment", "Event", ["$lib": 7], ["name": 7]),
+        ("segment", "$Revenue", ["$amount": 3, "$currency": 42], ["$currency": 42]),
+        ("amplitude", "$Revenue", ["$amount": 3, "$product_id": 7], ["$product_id": 7]),
+        ("amplitude", "Event", ["$groups": "x"], ["properties.$groups": "x"]),
+        ("mixpanel", "Event", ["$groups": ["y"]], ["$groups": ["y"]]),
+        ("mixpanel", "$SignUp", ["$original_id": "a2", "$set": "z"], ["$set": "z"]),
+        ("telemetryDeck", "$Revenue", ["$amount": 3, "$quantity": 2.5], ["$quantity": 2.5]),
+        ("telemetryDeck", "Event", ["$session_id": false], ["$session_id": false]),
+    ]
+
+    @Test("a value that has no place in the field of its name stays a property", arguments: oddValues)
+    func oddValuesStay(row: (format: String, name: String, properties: Properties, member: Properties)) throws {
+        var event = Event.anonymous
+        (event.name, event.properties) = (row.name, row.properties)
+        let body = try FormatSample.named(row.format).request(Batch(id: 1, events: [EventLine(event)])).body
+        let member = PropertyValue.object(row.member).text.dropFirst().dropLast()
+        #expect(String(decoding: body, as: UTF8.self).contains(member))
+    }
+
+    @Test("a login at Sensors Analytics keeps what isn't part of it")
+    func oddLoginStays() {
+        var event = Event.anonymous
+        event.name = "$SignUp"
+        event.properties = ["$original_id": "a2", "$set": "z", "$switches_user": 42]
+        let record = SensorsRecord(event)
+        #expect(record.type == "track_signup" && record.properties == ["$set": "z", "$switches_user": 42])
+    }
+
     @Test("PostHog's and Sensors' library is the event's")
     func libraryIsEvents() throws {
         #expect(try properties(.postHogBatch(apiKey: "k"), Self.event())?["$lib_version"] == "7.0")

@@ -194,15 +194,24 @@ struct VendorRuleTests {
     }
 
     @Test(
-        "Matomo has the order's id of the host, so a repeated order is the same one",
-        arguments: [("T 1", "T%201"), (1_001, "1001"), ("0", "0"), (0, "0"), (" ", VerbTests.id), (true, VerbTests.id)]
-            as [(PropertyValue, String)])
-    func orderHasHostsID(id: PropertyValue, expected: String) async throws {
+        "an order has the host's id, so a repeated order is the same one, or the event's id if that is missing",
+        arguments: [
+            ("T 1", "T 1"), (1_001, 1_001), (0, 0), ("0", "0"), ("00", "00"), ("-1", "-1"), ("", nil), (" \n", nil),
+            ("null", nil), ("(not set)", nil), ("00-00", nil), (true, nil), (1.5, nil), (.null, nil), ([1], nil),
+        ] as [(PropertyValue, PropertyValue?)])
+    func orderHasHostsID(id: PropertyValue, own: PropertyValue?) async throws {
         let event = try await VerbTests.event { _, pipeline in
             pipeline.track(Revenue(25, PropertyLiteral(["order_id": id] as Properties)))
         }
+        let expected = own ?? .string(VerbTests.id)
+        for (name, format) in Self.formats
+        where ["segment", "rudderStack", "postHog", "postHogBatch", "mixpanel", "mixpanelAccount"].contains(name) {
+            let found = try Self.members(VerbTests.request(event, format)).filter { $0.name == "order_id" }
+            #expect(found.map(\.value) == [expected], "\(name)")
+        }
         let request = try VerbTests.request(event, .matomo(site: "1", token: "t"))
-        #expect(String(decoding: request.body, as: UTF8.self).contains("&ec_id=\(expected)&"))
+        let text = expected.text.replacing(" ", with: "%20")
+        #expect(String(decoding: request.body, as: UTF8.self).contains("&ec_id=\(text)&"))
     }
 
     // MARK: Numbers at InfluxDB

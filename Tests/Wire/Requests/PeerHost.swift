@@ -125,6 +125,10 @@ struct PeerHost {
         case "in group": pipeline.track("Search", ["query": "tea"])
         case "leave group": try identity.leave("company")
         case "alias": try identity.alias("old-1")
+        case "new id":
+            let formerID = identity.distinctID ?? ""
+            try identity.login("u-3")
+            try identity.alias(formerID)
         case "screen": screens.show("Product", ["sku": "A-7"])
         case "revenue": pipeline.track(Revenue(25, currency: "EUR", productID: "A-7", quantity: 2))
         case "item set": try identity.setItem("book", "b-1", ["title": "Tea"])

@@ -83,6 +83,11 @@ class Segment(Adapter):
     def alias(self):
         self.client.alias(previous_id="old-1", user_id=self.user)
 
+    def new_id(self):
+        # As `alias(newId:)` of the SDKs for apps: the user has the new id from then on.
+        former, self.user = self.user, "u-3"
+        self.client.alias(previous_id=former, user_id=self.user)
+
     def screen(self):
         self.client.screen(name="Product", properties={"sku": "A-7"}, **self.ids)
 

@@ -250,8 +250,7 @@ def matomo(record, findings):
         elif event.verb == "$Revenue":
             amount, _, product, count, price = event.revenue
             findings.expect(float(found.pop("revenue", "nan")) == amount, "the revenue", row)
-            order = event.properties.get("order_id")
-            expected |= {"idgoal": "0", "ec_id": order if isinstance(order, str) and order.strip() else event.id}
+            expected |= {"idgoal": "0", "ec_id": str(event.order_id)}
             if product is not None:
                 items = [[product, "", "", float(price or 0), count]]
                 findings.expect(is_same(parse(found.pop("ec_items", "0")), items), "the items", (row, items))
@@ -279,10 +278,16 @@ LETTERS = ("Lu", "Ll", "Lt", "Lm", "Lo")
 
 def google_name(name, kind):
     reserved = {"event": RESERVED, "user": RESERVED_PROPERTIES}.get(kind, ())
-    own = without_dollar(name, lambda base: not base or unicodedata.category(base[0]) not in LETTERS
-                         or base in reserved or base.startswith(("firebase_", "ga_", "google_", "gtag_")))
-    kinds = (*LETTERS, "Nd", "Mn", "Mc")
-    return fitted(own, lambda scalar: scalar == "_" or unicodedata.category(scalar) in kinds, 24 if kind == "user" else 40)
+
+    def is_accepted(scalar):
+        return scalar == "_" or unicodedata.category(scalar) in (*LETTERS, "Nd", "Mn", "Mc")
+
+    def is_taken(base):
+        arriving = "".join(scalar if is_accepted(scalar) else "_" for scalar in base)
+        return (not base or unicodedata.category(base[0]) not in LETTERS or base in reserved
+                or arriving.startswith(("firebase_", "ga_", "google_", "gtag_")))
+
+    return fitted(without_dollar(name, is_taken), is_accepted, 24 if kind == "user" else 40)
 
 
 def google_values(properties, own, kind, limit):
@@ -312,7 +317,7 @@ def google_event(event):
         name, own["screen_name"] = "screen_view", rest.pop("$screen_name")
     elif event.verb == "$Revenue":
         amount, currency, product, count, price = event.revenue
-        name, rest = "refund" if amount < 0 else "purchase", event.rest(*event.REVENUE)
+        name, rest = "refund" if amount < 0 else "purchase", event.unpaid
         own |= {"transaction_id": event.id, "value": abs(amount)}
         own |= {"currency": currency} if currency is not None else {}
         if product is not None:
@@ -380,7 +385,7 @@ def telemetry_deck(record, findings):
                         "TelemetryDeck.Navigation.destinationPath": has("$screen_name")}
         elif event.verb == "$Revenue":
             amount, currency, product, _, _ = event.revenue
-            kind, rest = "TelemetryDeck.Purchase.completed", event.rest(*event.REVENUE)
+            kind, rest = "TelemetryDeck.Purchase.completed", event.unpaid
             payload |= {"TelemetryDeck.Purchase.currencyCode": currency} if currency is not None else {}
             payload |= {"TelemetryDeck.Purchase.productID": product} if product is not None else {}
             is_reported = currency in (None, "USD") and rest.get("floatValue") is None
@@ -389,7 +394,8 @@ def telemetry_deck(record, findings):
         if type(number) in (int, float):
             rest = {name: value for name, value in rest.items() if name != "floatValue"}
             findings.expect(is_same(row.pop("floatValue", None), number), "floatValue", (row, number))
-        rest = {name: value for name, value in rest.items() if value is not None and name != "$session_id"}
+        rest = {name: value for name, value in rest.items()
+                if value is not None and not (name == "$session_id" and isinstance(value, str))}
         for name, value in rest.items():
             vendors = TELEMETRY_NAMES.get(name, name)
             payload[name if vendors in rest else vendors] = value

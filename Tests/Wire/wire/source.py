@@ -7,6 +7,7 @@ import math
 import re
 import struct
 import sys
+import unicodedata
 from datetime import datetime, timedelta
 from functools import cached_property
 from urllib.parse import parse_qsl, urlsplit
@@ -59,6 +60,30 @@ def is_same(found, expected, date=iso):
         return type(found) is list and len(found) == len(expected) and all(
             is_same(one, other, date) for one, other in zip(found, expected))
     return type(found) is type(expected) and found == expected
+
+
+NOTHING = "null nullptr nil none undefined nan inf infinity dbnull".split()
+TEMPLATE = re.compile(r"[\0-\x20]*(\[(?i:object) .*\]|\{\{.*\}\}|\$\{.*\}|%.*%|%!.*\))[\0-\x20]*", re.S)
+OTHERS = "na notset unknown anonymous anon guest notauthenticated id distinctid email true false".split()
+
+
+def is_placeholder(id):
+    """Whether a text stands for a missing id: zeros, words for nothing, a template, or a text in parentheses."""
+    if TEMPLATE.fullmatch(id) or id == "\\N":
+        return True
+    if re.search("[1-9]", id):
+        return id == "-1"
+    if not id.isascii():
+        id = "".join(letter for letter in id if unicodedata.category(letter) not in ("Cc", "Cf", "Zs", "Zl", "Zp"))
+    if not id.isascii():
+        return False
+    words = re.findall("[a-z0-9]+", id.lower())
+    is_missing = [not word.strip("0") or word in NOTHING for word in words]
+    if len(id) > 64:
+        return not "".join(words).strip("0")
+    if all(one or word in ("object", "optional", "some", "urn", "uuid") for one, word in zip(is_missing, words)):
+        return any(is_missing) or words != [id.lower()]
+    return re.fullmatch(r"[\0-\x20]*\(.*\)[\0-\x20]*", id, re.S) is not None or "".join(words) in OTHERS
 
 
 class Event:
@@ -123,6 +148,12 @@ class Event:
     REVENUE = ("$amount", "$currency", "$product_id", "$quantity")
 
     @property
+    def unpaid(self):
+        """The properties of revenue that have no field: also a currency that is no text, and a quantity that is no integer."""
+        types = {"$amount": (int, float), "$currency": (str,), "$product_id": (str,), "$quantity": (int,)}
+        return {name: value for name, value in self.properties.items() if type(value) not in types.get(name, ())}
+
+    @property
     def revenue(self):
         """The amount, the currency, the product, the number of pieces and the price of one."""
         has = self.properties.get
@@ -136,9 +167,16 @@ class Event:
         amount, currency, product, count, price = self.revenue
         item = {"quantity": count} | ({"product_id": product} if product is not None else {})
         item |= {"price": price} if price is not None else {}
-        order = {"order_id": self.id, "revenue": amount, "products": [item]}
+        order = {"revenue": amount, "products": [item]}
         order |= {"currency": currency} if currency is not None else {}
-        return order | self.rest(*self.REVENUE)
+        return order | self.unpaid | {"order_id": self.order_id}
+
+    @property
+    def order_id(self):
+        """The host's id of an order, which can be `0`; the id of the event if that is missing."""
+        id = self.properties.get("order_id")
+        is_text = isinstance(id, str) and (re.fullmatch("[+-]?[0-9]+", id) or not is_placeholder(id))
+        return id if is_text or type(id) is int else self.id
 
     @property
     def seconds(self):

@@ -293,6 +293,13 @@ def switch(value):
     return bool(value) if type(value) in (bool, int, float) else None
 
 
+def stays(name, value):
+    """Whether a value can't be elsewhere in version 1. It stays, with a prefix."""
+    if name in ("$lib", "$lib_version") or value is None:
+        return False
+    return switch(value) is None if name in POSTHOG_SWITCHES else not isinstance(value, str)
+
+
 def posthog(record, findings):
     """Version 1: the library and the key in headers, and controls beside the properties."""
     request = only(record, findings, "https://us.i.posthog.com", "/i/v1/analytics/events")
@@ -312,7 +319,9 @@ def posthog(record, findings):
     older = []
     for row, event in by_id(findings, rows, lambda row: row.get("uuid"), record, POSTHOG_DOCUMENTED):
         older.append(as_batch(findings, row, event))
-        lifted = event.rest(*POSTHOG_LIFTED)
+        lifted = event.rest(*POSTHOG_LIFTED) | {
+            "properties." + name: value for name, value in event.properties.items()
+            if name in POSTHOG_LIFTED and stays(name, value)}
         if "$process_person_profile" in event.properties:
             lifted["$process_person_profile"] = older[-1]["properties"]["$process_person_profile"]
         posthog_record(findings, older[-1], event.holding(lifted).under(APPLICATION))
@@ -571,7 +580,7 @@ def amplitude_record(findings, row, event):
         if verb == "$AppViewScreen":
             own = event.rest("$screen_name") | {"[Amplitude] Screen Name": source["$screen_name"]}
         elif verb == "$Revenue":
-            own = event.rest(*event.REVENUE)
+            own = event.unpaid
         expect("event_properties", own)
     expected = dict.fromkeys(("revenue", "currency", "productId", "quantity", "price"))
     if verb == "$Revenue":
