@@ -70,7 +70,7 @@ struct Blame: Sendable {
     /// Whether nothing is known about any event.
     var isEmpty: Bool { marks.isEmpty }
 
-    subscript(key: EventKey) -> Mark? { marks.isEmpty ? nil : marks[key] }
+    subscript(key: EventKey) -> Mark { marks.isEmpty ? Mark() : marks[key] ?? Mark() }
 
     func of(_ mark: Mark) -> Double {
         mark.causes.reduce(0) { sum, number in
@@ -83,10 +83,13 @@ struct Blame: Sendable {
         mark.causes.contains { causes[$0].map { weights[$0.witnesses] > 0 } ?? false }
     }
 
-    func isBlamed(_ key: EventKey) -> Bool { self[key].map(isBlamed) ?? false }
+    func isBlamed(_ key: EventKey) -> Bool { isBlamed(self[key]) }
 
     /// Whether an event can be sent with the next ones: it is not blamed, and its time has come.
-    func isFree(_ key: EventKey, at now: Duration) -> Bool { self[key].map { $0.due <= now && !isBlamed($0) } ?? true }
+    func isFree(_ key: EventKey, at now: Duration) -> Bool {
+        let mark = self[key]
+        return mark.due <= now && !isBlamed(mark)
+    }
 
     /// Whether events are blamed.
     var isSearching: Bool { causes.values.contains { weights[$0.witnesses] > 0 } }
@@ -94,7 +97,7 @@ struct Blame: Sendable {
     /// The last failure of an event that has failed alone too often for chance. Failures of the moment count only if the store
     /// is crowded.
     func guilt(of key: EventKey, isCrowded: Bool) -> Answer.Failure? {
-        let alone = (self[key]?.causes ?? []).compactMap { causes[$0] }.filter {
+        let alone = self[key].causes.compactMap { causes[$0] }.filter {
             $0.left == 1 && $0.witnesses == 2 && ($0.failure.kind != .passing || isCrowded)
         }
         return pow(chance, Double(alone.count)) < Self.guilt ? alone.last?.failure : nil
@@ -106,7 +109,7 @@ struct Blame: Sendable {
 
     /// Blames events for a failure. More failures of one event than this say nothing new.
     mutating func add(_ keys: [EventKey], _ failure: Answer.Failure, witnesses: Int) {
-        if keys.count == 1, marks[keys[0]]?.causes.count ?? 0 >= Self.mostCauses { return }
+        if keys.count == 1, self[keys[0]].causes.count >= Self.mostCauses { return }
         failures += 1
         causes[failures] = Cause(left: keys.count, witnesses: witnesses, failure: failure)
         for key in keys { marks[key, default: Mark()].causes.append(failures) }

@@ -27,7 +27,7 @@ extension DeliveryRule {
         let skip = 1 << ((row - 1) % min(4 + row / 4, 10))
         let last = Set((failed.last?.groups ?? []).joined())
         // Each event is asked alone once before any is asked twice.
-        let others = candidates { blame.isFree($0, at: now) && blame[$0]?.tries ?? 0 == 0 && !last.contains($0) }
+        let others = candidates { blame.isFree($0, at: now) && blame[$0].tries == 0 && !last.contains($0) }
         var ahead: Int { candidates { blame.isFree($0, at: now) }.reduce(0) { $0 + open[$1.batch].bytes } }
         if canTake, !isStoreFailing, others.count < skip, others.isEmpty || ahead < maximumSearch { return .take }
         let whole = wholePart(limit, now) ?? blamedPart(limit, now)
@@ -49,24 +49,19 @@ extension DeliveryRule {
     /// The least or the most blamed event, with the next ones of its batch while their blame is small.
     private func blamedPart(_ limit: (BatchSize) -> BatchSize, _ now: Duration, isMost: Bool = false) -> Part? {
         if blame.isEmpty { return nil }
-        func amount(_ place: Int, _ batch: OpenBatch) -> Double? {
-            guard let mark = blame[batch.key(place)], mark.due <= now else { return nil }
-            let amount = blame.of(mark)
-            return amount > 0 ? amount : nil
-        }
-        var first: (score: Double, batch: Int, index: Int)?
-        for (number, batch) in open.enumerated() where !batch.isInFlight {
-            for (index, place) in batch.rest.enumerated() {
-                guard let amount = amount(place, batch) else { continue }
-                let score = isMost ? -amount : amount
-                if score < (first?.score ?? .infinity) - 1e-12 { first = (score, number, index) }
-            }
+        func amount(_ mark: Blame.Mark) -> Double { mark.due <= now ? blame.of(mark) : 0 }
+        var first: (score: Double, batch: Int, place: Int)?
+        for event in events {
+            let amount = amount(event.mark)
+            let score = isMost ? -amount : amount
+            if amount > 0, score < (first?.score ?? .infinity) - 1e-12 { first = (score, event.batch, event.key.place) }
         }
         guard let first else { return nil }
         let batch = open[first.batch]
-        var (places, sum) = ([batch.rest[first.index]], abs(first.score))
-        for place in batch.rest[(first.index + 1)...] {
-            guard let amount = amount(place, batch) else { continue }
+        var (places, sum) = ([first.place], abs(first.score))
+        for place in batch.rest where place > first.place {
+            let amount = amount(blame[batch.key(place)])
+            if amount == 0 { continue }
             sum += amount
             if sum > Self.sharedBlame { break }
             places.append(place)
@@ -80,16 +75,14 @@ extension DeliveryRule {
     ) -> Part? {
         // And so is each batch.
         let unasked = others.filter { number, _ in
-            open[number].rest.allSatisfy { blame[open[number].key($0)]?.tries ?? 0 == 0 }
+            open[number].rest.allSatisfy { blame[open[number].key($0)].tries == 0 }
         }
         var found = unasked.isEmpty ? others : unasked
         var (most, isLast) = (probeEvents, false)
         if found.isEmpty {
             if let part = untried(except: last, random) { return part }
             if last.count < 2 { return nil }
-            found = candidates { key in
-                last.contains(key) && blame[key].map { $0.tries == 0 && $0.due <= now } ?? true
-            }
+            found = candidates { last.contains($0) && blame[$0].tries == 0 && blame[$0].due <= now }
             most = min(most, max(1, (found.first?.places.count ?? 0) / 2))
             // The newest events of the only batch are not those which earlier processes could not send.
             isLast = row == 1 && blame.isNew
@@ -104,32 +97,29 @@ extension DeliveryRule {
 
     /// An event that was never sent alone.
     private func untried(except last: Set<EventKey>, _ random: () -> UInt64) -> Part? {
-        let found = candidates { key in
-            !last.contains(key) && blame[key].map { $0.tries == 0 && $0.due == .past } ?? true
-        }
-        let count = found.reduce(0) { $0 + $1.places.count }
-        if count == 0 { return nil }
+        let found = events.filter { $0.mark.tries == 0 && $0.mark.due == .past && !last.contains($0.key) }
+        if found.isEmpty { return nil }
         // The newest one in half of the cases. Earlier processes may have failed to send the old ones.
-        var index = min(count - 1, pick(2 * count, random))
-        for (number, places) in found {
-            if index < places.count { return Part(open[number], [places[index]]) }
-            index -= places.count
-        }
-        return nil
+        let event = found[min(found.count - 1, pick(2 * found.count, random))]
+        return Part(open[event.batch], [event.key.place])
     }
 
     /// The event that was sent alone least often.
     private func leastTried(_ now: Duration) -> Part? {
-        var least: (tries: Int, due: Duration, batch: Int, place: Int)?
-        for (number, batch) in open.enumerated() where !batch.isInFlight {
-            for place in batch.rest {
-                let mark = blame[batch.key(place)] ?? Blame.Mark()
-                if mark.due > now { continue }
-                if let least, (least.tries, least.due) <= (mark.tries, mark.due) { continue }
-                least = (mark.tries, mark.due, number, place)
+        let least = events.lazy.filter { $0.mark.due <= now }.min { one, other in
+            (one.mark.tries, one.mark.due) < (other.mark.tries, other.mark.due)
+        }
+        return least.map { Part(open[$0.batch], [$0.key.place]) }
+    }
+
+    /// The events that are not on their way, with the index of their batch.
+    var events: some Sequence<(batch: Int, key: EventKey, mark: Blame.Mark)> {
+        open.indices.lazy.filter { !open[$0].isInFlight }.flatMap { batch in
+            open[batch].rest.lazy.map { place in
+                let key = open[batch].key(place)
+                return (batch, key, blame[key])
             }
         }
-        return least.map { Part(open[$0.batch], [$0.place]) }
     }
 
     /// The events of each open batch that match.
@@ -142,9 +132,7 @@ extension DeliveryRule {
     }
 
     /// When the first event can be sent that is not on its way; nil without one.
-    var earliest: Duration? {
-        open.filter { !$0.isInFlight }.flatMap { batch in batch.rest.map { blame[batch.key($0)]?.due ?? .past } }.min()
-    }
+    var earliest: Duration? { events.lazy.map(\.mark.due).min() }
 
     /// A random index below `count`.
     private func pick(_ count: Int, _ random: () -> UInt64) -> Int { Int(random().fraction * Double(count)) }

@@ -124,20 +124,13 @@ struct DeliveryRule: Sendable {
 
     /// Whether an event waits that another attempt can help: it is not blamed, or was not sent alone.
     var hasHope: Bool {
-        open.contains { batch in
-            batch.rest.contains { blame[batch.key($0)].map { $0.tries == 0 || !blame.isBlamed($0) } ?? true }
-        }
+        events.contains { $0.mark.tries == 0 || !blame.isBlamed($0.mark) }
     }
 
     /// Events that wait while others go: they are blamed, failed alone, or the receiver has named a time for them.
     var setAside: Int {
         if blame.isEmpty { return 0 }
-        return open.reduce(0) { sum, batch in
-            sum
-                + batch.rest.count { place in
-                    blame[batch.key(place)].map { $0.due > .past || blame.isBlamed($0) } ?? false
-                }
-        }
+        return open.reduce(0) { sum, batch in sum + batch.rest.count { !blame.isFree(batch.key($0), at: .past) } }
     }
 
     // MARK: Offers
@@ -327,7 +320,7 @@ struct DeliveryRule: Sendable {
     private mutating func failedAlone(
         _ key: EventKey, _ kind: Answer.Failure.Kind, at now: Duration, _ random: () -> UInt64
     ) {
-        let tries = (blame[key]?.tries ?? 0) + 1
+        let tries = blame[key].tries + 1
         let kind = blame.isBlamed(key) ? .refused : kind
         let due = now + wait(Double(tries - 1), kind, after: tries, random())
         blame.change(key) { ($0.tries, $0.due, $0.named) = (tries, due, .past) }

@@ -389,7 +389,7 @@ import Testing
         blame.weigh()
         #expect(blame.guilt(of: key, isCrowded: false)?.reason == "4")
         #expect(blame.guilt(of: key, isCrowded: true)?.reason == "255")
-        #expect(blame[key].map(blame.of) == 256)
+        #expect(blame.of(blame[key]) == 256)
     }
 
     @Test("A search opens at most 8 MiB, and half of the store", arguments: [(Int.max, 8 << 20), (2 << 20, 1 << 20)])
