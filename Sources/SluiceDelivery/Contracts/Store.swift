@@ -266,6 +266,8 @@ public struct BatchSize: Sendable, Hashable {
         self.events = max(1, events)
         self.bytes = max(1, bytes)
     }
+
+    static let unlimited = BatchSize(events: .max, bytes: .max)
 }
 
 /// Events that are sent together.

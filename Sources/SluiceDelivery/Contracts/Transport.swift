@@ -58,7 +58,7 @@ extension Transport {
     /// Does nothing.
     public func open(_ observer: TransportObserver, in environment: PipelineEnvironment) throws(SluiceError) {}
     /// Returns no limit.
-    public var maximumBatchSize: BatchSize { BatchSize(events: .max, bytes: .max) }
+    public var maximumBatchSize: BatchSize { .unlimited }
 }
 
 /// Accepts every event and sends it nowhere: for previews, and for builds without analytics.

@@ -6,11 +6,9 @@
 /// The route counts its waiting events itself, because everything that enters or leaves its store passes it. The store has
 /// an event a moment before the route counts it. Therefore the number can be too low for that moment, and never too high.
 struct RouteState: Sendable {
-    private var policy: DeliveryPolicy
     private(set) var rule: DeliveryRule
     private var passes: Passes
     private var conditions: Conditions
-    private var sizes: BatchSizes
     /// The end that the host has asked for. After so many failures without a response, it doesn't wait for the next attempt:
     /// there is no network or no receiver.
     private var stop: (deadline: Duration, maximumFailures: Int)?
@@ -27,11 +25,9 @@ struct RouteState: Sendable {
     private var unsettled = 0
 
     init(name: String, policy: DeliveryPolicy, maximumBatchSize maximum: BatchSize, capacity: Int = .max) {
-        self.policy = policy
-        rule = DeliveryRule(policy, capacity: capacity)
+        rule = DeliveryRule(policy, maximum: maximum, capacity: capacity)
         passes = Passes(policy)
         conditions = Conditions(policy)
-        sizes = BatchSizes(policy, maximum: maximum)
         journal = RouteJournal(name: name)
     }
 
@@ -116,9 +112,7 @@ struct RouteState: Sendable {
 
     /// Changes the triggers, and sends all waiting events now. Nil leaves one as it is.
     mutating func setFlush(count: Int?, interval: Duration?) {
-        if let count { policy.flushCount = max(1, count) }
-        if let interval { policy.flushInterval = policy.allowed(interval) }
-        passes.set(count: policy.flushCount, interval: policy.flushInterval)
+        passes.set(count: count, interval: interval)
         requestFlush()
     }
 
@@ -197,10 +191,10 @@ struct RouteState: Sendable {
         case .send(let part):
             endFlushes(.complete)
             return .send(part)
-        case .take:
+        case .take(let size):
             _ = gate.enter()
             isTaking = true
-            return .take(sizes.next(takeable: takeable), inputs: waiters.inputs)
+            return .take(size, inputs: waiters.inputs)
         case .wait(let until):
             if let failure = rule.lastFailure, isQuiet {
                 journal.reportDoubt(failure, row: rule.row, isSearching: rule.isSearching)
@@ -240,9 +234,7 @@ struct RouteState: Sendable {
                 passes.nothingWaits(besideOthers: rule.waiting > 0)
             }
         }
-        return rule.offer(
-            takeable: takeable, maximumInFlight: policy.maximumBatchesInFlight,
-            limit: sizes.part, at: now, random: random)
+        return rule.offer(takeable: takeable, at: now, random: random)
     }
 
     private mutating func end() -> Step {
@@ -311,7 +303,6 @@ struct RouteState: Sendable {
         // The receiver's word comes too late: the store is closed, and the batch stays in it.
         guard !isStopped else { return nil }
         let answer = Answer(verdicts, count: part.places.count)
-        sizes.record(answer, events: part.places.count, isSearching: rule.isSearching)
         let actions = rule.apply(answer, to: part, at: now, random: random)
         let settlement = Settlement(part, answer, actions)
         unsettled += settlement.resolved
@@ -354,7 +345,7 @@ extension RouteState {
     ///
     /// - Returns: the open batch; nil after the deadline of a shutdown, which ends the deletion.
     mutating func took(toDelete batch: Batch) -> OpenBatch? {
-        rule.took(batch, size: BatchSize(events: .max, bytes: .max))
+        rule.took(batch)
         flushes.took(batch)
         return gate.isOpen ? rule.open.last : nil
     }

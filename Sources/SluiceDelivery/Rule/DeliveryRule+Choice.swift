@@ -5,49 +5,43 @@ extension DeliveryRule {
 
     /// The receiver has accepted the last part: the next events in order, or at random some that are blamed. With a fixed
     /// turn, a balancer could give all requests with blamed events to the same broken server.
-    func next(
-        _ canTake: Bool, _ limit: (BatchSize) -> BatchSize, _ now: Duration, _ random: () -> UInt64
-    ) -> Offer {
+    func next(orTake take: Offer?, _ now: Duration, _ random: () -> UInt64) -> Offer {
         let turn = blame.isEmpty ? 1 : random().fraction
         // The least blamed events are the most likely to be good. But while others come, the most blamed ones would wait
         // without end, and fill the store.
         let isMost = turn < 0.25 && blame.isReceiverWell && isCrowded(at: now)
-        let blamed = turn < 0.5 || !canTake ? blamedPart(limit, now, isMost: isMost) : nil
+        let blamed = turn < 0.5 || take == nil ? blamedPart(now, isMost: isMost) : nil
         if turn < 0.5, let blamed { return .send(blamed) }
-        if let part = wholePart(limit, now) { return .send(part) }
-        if canTake { return .take }
-        return blamed.map { .send($0) } ?? .wait(until: earliest)
+        if let part = wholePart(now) { return .send(part) }
+        return take ?? blamed.map { .send($0) } ?? .wait(until: earliest)
     }
 
     /// The last part failed: a few other events show whether the receiver is well.
-    func answerDoubt(
-        _ canTake: Bool, _ limit: (BatchSize) -> BatchSize, _ now: Duration, _ random: () -> UInt64
-    ) -> Offer {
+    func answerDoubt(orTake take: Offer?, _ now: Duration, _ random: () -> UInt64) -> Offer {
         // Bad events often stand side by side, so the probe jumps over some batches, and further after more failures.
         let skip = 1 << ((row - 1) % min(4 + row / 4, 10))
         let last = Set((failed.last?.groups ?? []).joined())
         // Each event is asked alone once before any is asked twice.
         let others = candidates { blame.isFree($0, at: now) && blame[$0].tries == 0 && !last.contains($0) }
         var ahead: Int { candidates { blame.isFree($0, at: now) }.reduce(0) { $0 + open[$1.batch].bytes } }
-        if canTake, !isStoreFailing, others.count < skip, others.isEmpty || ahead < maximumSearch { return .take }
-        let whole = wholePart(limit, now) ?? blamedPart(limit, now)
+        if let take, !isStoreFailing, others.count < skip, others.isEmpty || ahead < maximumSearch { return take }
+        let whole = wholePart(now) ?? blamedPart(now)
         if let whole, random().fraction <= max(row > 1 ? 0.25 : 0, blame.chance) { return .send(whole) }
-        let part = probe(others, skip, last, limit, now, random) ?? leastTried(now) ?? whole
-        if let part { return .send(part) }
-        return canTake ? .take : .wait(until: earliest)
+        let part = probe(others, skip, last, now, random) ?? leastTried(now) ?? whole
+        return part.map { .send($0) } ?? take ?? .wait(until: earliest)
     }
 
     /// The next events that are not set aside.
-    private func wholePart(_ limit: (BatchSize) -> BatchSize, _ now: Duration) -> Part? {
+    private func wholePart(_ now: Duration) -> Part? {
         for batch in open where !batch.isInFlight && !batch.rest.isEmpty {
             let free = blame.isEmpty ? batch.rest : batch.rest.filter { blame.isFree(batch.key($0), at: now) }
-            if !free.isEmpty { return Part(batch, batch.prefix(free, limit(batch.size))) }
+            if !free.isEmpty { return part(of: batch, free) }
         }
         return nil
     }
 
     /// The least or the most blamed event, with the next ones of its batch while their blame is small.
-    private func blamedPart(_ limit: (BatchSize) -> BatchSize, _ now: Duration, isMost: Bool = false) -> Part? {
+    private func blamedPart(_ now: Duration, isMost: Bool = false) -> Part? {
         if blame.isEmpty { return nil }
         func amount(_ mark: Blame.Mark) -> Double { mark.due <= now ? blame.of(mark) : 0 }
         var first: (score: Double, batch: Int, place: Int)?
@@ -66,12 +60,12 @@ extension DeliveryRule {
             if sum > Self.sharedBlame { break }
             places.append(place)
         }
-        return Part(batch, batch.prefix(places, limit(batch.size)))
+        return part(of: batch, places)
     }
 
     private func probe(
-        _ others: [(batch: Int, places: [Int])], _ skip: Int, _ last: Set<EventKey>,
-        _ limit: (BatchSize) -> BatchSize, _ now: Duration, _ random: () -> UInt64
+        _ others: [(batch: Int, places: [Int])], _ skip: Int, _ last: Set<EventKey>, _ now: Duration,
+        _ random: () -> UInt64
     ) -> Part? {
         // And so is each batch.
         let unasked = others.filter { number, _ in
@@ -90,9 +84,9 @@ extension DeliveryRule {
         guard !found.isEmpty else { return nil }
         let (number, places) = found[min(skip, found.count) - 1]
         let batch = open[number]
-        let count = min(most, places.count, limit(batch.size).events)
+        let count = min(most, places.count, sizes.part(of: batch.size).events)
         let first = isLast ? places.count - count : pick(places.count - count + 1, random)
-        return Part(batch, batch.prefix(Array(places[first..<first + count]), limit(batch.size)))
+        return part(of: batch, Array(places[first..<first + count]))
     }
 
     /// An event that was never sent alone.

@@ -5,13 +5,13 @@
 /// them are accepted, the failure was chance. Less blamed events go first, and an event with enough blame of its own is guilty:
 /// it becomes a dead letter. While the receiver accepts nothing, no event is blamed.
 ///
-/// Call ``offer(takeable:maximumInFlight:limit:at:random:)`` for the next step, and ``apply(_:to:at:random:)`` with each answer.
+/// Call ``offer(takeable:at:random:)`` for the next step, and ``apply(_:to:at:random:)`` with each answer.
 struct DeliveryRule: Sendable {
     /// The next step.
     enum Offer: Sendable {
         case send(Part)
-        /// Take another batch from the store, and ask again.
-        case take
+        /// Take another batch of this size from the store, and ask again.
+        case take(BatchSize)
         /// Nothing can be sent before this time, or, if it is nil, before something changes.
         case wait(until: Duration?)
     }
@@ -54,6 +54,8 @@ struct DeliveryRule: Sendable {
     private(set) var open: [OpenBatch] = []
     private(set) var blame = Blame()
     private var pause: Pause
+    private(set) var sizes: BatchSizes
+    private let maximumInFlight: Int
     /// The number of failures since the last acceptance.
     private(set) var row = 0
     private(set) var failed: [Failed] = []
@@ -71,9 +73,11 @@ struct DeliveryRule: Sendable {
     private static let maximumRetryAfter = Duration.seconds(3_600)
 
     /// `capacity` is the number of bytes that the store keeps. Good events are found behind many bad ones, but the store can't
-    /// evict what a search has taken.
-    init(_ policy: DeliveryPolicy, capacity: Int = .max) {
+    /// evict what a search has taken. `maximum` is the largest batch that the transport takes.
+    init(_ policy: DeliveryPolicy, maximum: BatchSize = .unlimited, capacity: Int = .max) {
         pause = Pause(policy)
+        sizes = BatchSizes(policy, maximum: maximum)
+        maximumInFlight = policy.maximumBatchesInFlight
         maximumSearch = min(8 << 20, capacity / 2)
         maximumSetAside = min(1 << 20, capacity / 10)
     }
@@ -81,7 +85,7 @@ struct DeliveryRule: Sendable {
     // MARK: Batches
 
     /// Adds a batch that the store has handed out.
-    mutating func took(_ batch: Batch, size: BatchSize) {
+    mutating func took(_ batch: Batch, size: BatchSize = .unlimited) {
         isStoreFailing = false
         open.append(OpenBatch(batch, size: size))
         waiting += batch.events.count
@@ -103,6 +107,11 @@ struct DeliveryRule: Sendable {
         for case .remove(let id) in actions { open.removeAll { $0.id == id } }
         let used = Set(actions.map(\.batch) + [part.batch.id])
         for index in open.indices where used.contains(open[index].id) { open[index].isInFlight = false }
+    }
+
+    /// A part of a batch with the first of these places, as many as the receiver takes together.
+    func part(of batch: OpenBatch, _ places: [Int]) -> Part {
+        Part(batch, batch.prefix(places, sizes.part(of: batch.size)))
     }
 
     private func index(of id: Batch.ID) -> Int? { open.firstIndex { $0.id == id } }
@@ -153,14 +162,10 @@ struct DeliveryRule: Sendable {
     ///
     /// - Parameters:
     ///   - takeable: the events that can be taken from the store now.
-    ///   - maximumInFlight: the parts that may be on their way at the same time.
-    ///   - limit: returns the size of the next part of a batch with this size.
     ///   - now: the time.
     ///   - random: returns random bits.
     /// - Returns: the next step. A part that is offered is on its way until ``settled(_:_:)``.
-    mutating func offer(
-        takeable: Int, maximumInFlight: Int = 1, limit: (BatchSize) -> BatchSize, at now: Duration, random: () -> UInt64
-    ) -> Offer {
+    mutating func offer(takeable: Int, at now: Duration, random: () -> UInt64) -> Offer {
         let inFlight = open.count(where: \.isInFlight)
         // Only one request at a time shows whose fault a failure is.
         let isCalm = row == 0 && blame.isEmpty
@@ -169,7 +174,8 @@ struct DeliveryRule: Sendable {
             // All that is left can have times of its own.
             return .wait(until: takeable > 0 ? end : earliest.map { max(end, $0) })
         }
-        let offer = row == 0 ? next(takeable > 0, limit, now, random) : answerDoubt(takeable > 0, limit, now, random)
+        let take = takeable > 0 ? Offer.take(sizes.next(takeable: takeable)) : nil
+        let offer = row == 0 ? next(orTake: take, now, random) : answerDoubt(orTake: take, now, random)
         if case .send(let part) = offer, let index = index(of: part.batch.id) { open[index].isInFlight = true }
         return offer
     }
@@ -179,10 +185,9 @@ struct DeliveryRule: Sendable {
     /// Applies the receiver's answer to a part.
     ///
     /// - Returns: the actions for the store. Call ``settled(_:_:)`` when it has done them.
-    mutating func apply(
-        _ answer: Answer, to part: Part, at now: Duration, random: () -> UInt64
-    ) -> [Action] {
+    mutating func apply(_ answer: Answer, to part: Part, at now: Duration, random: () -> UInt64) -> [Action] {
         isStoreFailing = false
+        sizes.record(answer, events: part.places.count, isSearching: isSearching)
         guard let index = index(of: part.batch.id) else { return [] }
         let places = { (indices: [Int]) in
             indices.count == part.places.count ? part.places : indices.map { part.places[$0] }

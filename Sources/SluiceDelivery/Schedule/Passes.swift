@@ -18,9 +18,8 @@ struct Passes: Sendable {
     static let unknown = Int.max / 2
 
     private let batch: Int
-    private var count: Int
-    private var interval: Duration
-    private let criticalInterval: Duration
+    /// With the host's own count and interval.
+    private var policy: DeliveryPolicy
     private var pass: Pass?
     /// Whether a flush was requested that no pass has answered yet.
     private var mustBegin = false
@@ -29,9 +28,7 @@ struct Passes: Sendable {
 
     init(_ policy: DeliveryPolicy) {
         batch = min(policy.batch.events, Passes.unknown / 2)
-        count = policy.flushCount
-        interval = policy.flushInterval
-        criticalInterval = policy.criticalInterval
+        self.policy = policy
     }
 
     // MARK: Inputs
@@ -52,7 +49,7 @@ struct Passes: Sendable {
     ) -> Duration? {
         var look: Duration?
         if due == nil || priority == .critical {
-            let latest = now() + (priority == .critical ? criticalInterval : interval)
+            let latest = now() + (priority == .critical ? policy.criticalInterval : policy.flushInterval)
             if due.map({ latest < $0 }) ?? true {
                 due = latest
                 look = latest
@@ -61,18 +58,21 @@ struct Passes: Sendable {
         guard isReady else { return look }
         let rest = waiting - covered
         // A full batch beside the pass, or the count without one. Each further batch can use another worker.
-        if rest > 0, pass == nil ? rest == count : rest % batch == 0 { look = .past }
+        if rest > 0, pass == nil ? rest == policy.flushCount : rest % batch == 0 { look = .past }
         // The pass begins now. If it began when a worker wakes, it would also cover a few later events, and a small batch
         // would follow each full one.
-        if mayBegin, pass == nil, !mustBegin, rest >= count { begin(Pass(rest: waiting)) }
+        if mayBegin, pass == nil, !mustBegin, rest >= policy.flushCount { begin(Pass(rest: waiting)) }
         return look
     }
 
     /// Begins a pass for all waiting events as soon as possible.
     mutating func flushRequested() { mustBegin = true }
 
-    mutating func set(count: Int, interval: Duration) {
-        (self.count, self.interval, due) = (count, interval, nil)
+    /// Changes the triggers. Nil leaves one as it is.
+    mutating func set(count: Int?, interval: Duration?) {
+        if let count { policy.flushCount = max(1, count) }
+        if let interval { policy.flushInterval = policy.allowed(interval) }
+        due = nil
     }
 
     /// Counts a batch that a worker took. Critical events are taken first, even if they arrived after the pass began.
@@ -123,11 +123,11 @@ struct Passes: Sendable {
         }
         if mustBegin {
             begin(Pass(rest: max(0, waiting) + batch, slack: batch))
-        } else if mustSend || waiting >= count || due.map({ now >= $0 }) ?? false {
+        } else if mustSend || waiting >= policy.flushCount || due.map({ now >= $0 }) ?? false {
             begin(Pass(rest: waiting))
         } else {
             // Without a time, the store has an event that is not counted yet. Its interval begins now.
-            due = due ?? now + interval
+            due = due ?? now + policy.flushInterval
             return false
         }
         return true

@@ -10,7 +10,7 @@ import Testing
 
     /// The sizes of an unlimited receiver.
     private static func sizes() -> BatchSizes {
-        BatchSizes(policy, maximum: BatchSize(events: .max, bytes: .max))
+        BatchSizes(policy, maximum: .unlimited)
     }
 
     /// Records the answer of a receiver that accepts as many events as the sizes allow.

@@ -110,7 +110,7 @@ struct Herd {
         while true {
             let open = clients[number].rule.waiting
             let offer = clients[number].rule.offer(
-                takeable: max(0, clients[number].batches - open), limit: \.self, at: now, random: { random.next() })
+                takeable: max(0, clients[number].batches - open), at: now, random: { random.next() })
             guard case .take = offer else { return offer }
             clients[number].taken += 1
             let line = EventLine(bytes: [UInt8(truncatingIfNeeded: clients[number].taken)], priority: .normal)

@@ -69,8 +69,7 @@ struct SteppedRoute {
         random = SeededRandom(seed: seed)
         store = ModelStore(unread: unread)
         workers = policy.maximumBatchesInFlight
-        let unlimited = BatchSize(events: .max, bytes: .max)
-        state = RouteState(name: "main", policy: policy, maximumBatchSize: unlimited)
+        state = RouteState(name: "main", policy: policy, maximumBatchSize: .unlimited)
         state.journal.ledger.unreadBytes = unread.count
         state.opened(Backlog(events: 0, bytes: 0))
         threads = Array(repeating: .free, count: workers)

@@ -15,18 +15,16 @@ import Testing
         var store: [[String]]
         private var taken: [[String]] = []
 
-        init(_ store: [[String]], capacity: Int = .max) {
+        init(_ store: [[String]], capacity: Int = .max, inFlight: Int = 1) {
             self.store = store
-            rule = DeliveryRule(.standard, capacity: capacity)
+            rule = DeliveryRule(DeliveryPolicy(maximumBatchesInFlight: inFlight), capacity: capacity)
         }
 
         /// The events of the next part, or nil if nothing can be sent now.
         mutating func next() -> Part? {
             while true {
                 let count = store.reduce(0) { $0 + $1.count }
-                let size = { (size: BatchSize) in size }
-                let offer = rule.offer(takeable: count, limit: size, at: now, random: { [bits] in bits })
-                switch offer {
+                switch rule.offer(takeable: count, at: now, random: { [bits] in bits }) {
                 case .send(let part): return part
                 case .take:
                     let lines = store[0].map { EventLine(bytes: Array($0.utf8)[...], priority: .normal) }

@@ -42,7 +42,6 @@ final class RuleWorld {
 
     private(set) var now = Duration.zero
     private(set) var rule = DeliveryRule(.standard)
-    private var sizes = BatchSizes(.standard, maximum: BatchSize(events: .max, bytes: .max))
     private let bad: Set<Int>
     private let badStatus: Int
     private var arrivals: [(time: Duration, count: Int)]
@@ -127,8 +126,7 @@ final class RuleWorld {
         }
     }
 
-    private func take() {
-        let size = sizes.next(takeable: waiting.count)
+    private func take(_ size: BatchSize) {
         var (events, sum) = ([Int](), 0)
         while let event = waiting.first, events.count < size.events {
             sum += bytes(event)
@@ -204,8 +202,8 @@ final class RuleWorld {
         silences: Int = .max, flushEvery: Duration? = nil, inFlight: Int = 1,
         isDone: (RuleWorld) -> Bool = { _ in false }
     ) {
+        policy.maximumBatchesInFlight = inFlight
         rule = DeliveryRule(policy, capacity: capacity)
-        sizes = BatchSizes(policy, maximum: BatchSize(events: .max, bytes: .max))
         (chain, failuresInChain, isParallel) = (0, 0, inFlight > 1)
         let deadline = shutdown.map { now + $0 }
         var (sent, nextFlush, idle) = (0, flushEvery.map { now + $0 }, 0)
@@ -224,9 +222,7 @@ final class RuleWorld {
             if let deadline, now >= deadline { break }
             var next: Duration?
             if sent < most {
-                let offer = rule.offer(
-                    takeable: waiting.count, maximumInFlight: inFlight, limit: sizes.part, at: now,
-                    random: { self.random.next() })
+                let offer = rule.offer(takeable: waiting.count, at: now, random: { self.random.next() })
                 idle += 1
                 if idle > 100_000 { fail("takes without an end") }
                 switch offer {
@@ -235,8 +231,8 @@ final class RuleWorld {
                     (sent, idle) = (sent + 1, 0)
                     send(part)
                     continue
-                case .take:
-                    take()
+                case .take(let size):
+                    take(size)
                     continue
                 case .wait(let time):
                     if let time, time <= now { fail("waits until \(time) at \(now)") }
@@ -331,7 +327,6 @@ final class RuleWorld {
         guard isLearned else { return unlearned.formUnion(accepted) }
         unlearned.subtract(accepted)
         let answer = Answer(verdicts, count: events.count)
-        sizes.record(answer, events: events.count, isSearching: rule.isSearching)
         let actions = rule.apply(answer, to: part, at: now, random: { self.random.next() })
         if actions.contains(where: { action in !rule.open.contains { $0.id == action.batch && $0.isInFlight } }) {
             fail("a batch can be sent before the store has learned its result")
