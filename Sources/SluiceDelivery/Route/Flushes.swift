@@ -55,8 +55,8 @@ struct Flushes: Sendable {
     private var flushes: [Flush] = []
     /// Critical events in the store that this process has tracked.
     private var critical = 0
-    /// The ended flushes, to resume without the lock.
-    private(set) var ended: [(resume: @Sendable (FlushReport) -> Void, report: FlushReport)] = []
+    /// Let callers of ended flushes continue. Call these without the lock.
+    var ended: [@Sendable () -> Void] = []
 
     /// Whether no flush waits.
     var isEmpty: Bool { flushes.isEmpty }
@@ -85,14 +85,9 @@ struct Flushes: Sendable {
             report.unreadBytes = ledger.unreadBytes
             // Erased events can be older or newer than the flush.
             report.waiting = max(0, min(flush.waiting, ledger.waiting))
-            ended.append((flush.resume, report))
+            ended.append { [report] in flush.resume(report) }
             return true
         }
-    }
-
-    mutating func takeEnded() -> [(resume: @Sendable (FlushReport) -> Void, report: FlushReport)] {
-        defer { ended = [] }
-        return ended
     }
 
     mutating func appendedCritical(_ count: Int) {

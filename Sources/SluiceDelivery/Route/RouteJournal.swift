@@ -2,7 +2,7 @@
 struct RouteJournal: Sendable {
     var ledger: RouteLedger
     /// Diagnostics to pass to the host without the lock.
-    private(set) var diagnostics: [Diagnostic] = []
+    var diagnostics: [Diagnostic] = []
     /// Whether a doubt about the receiver was reported, which ends with an acceptance.
     private var hasReportedDoubt = false
     private var isSearching = false
@@ -18,11 +18,6 @@ struct RouteJournal: Sendable {
 
     init(name: String) {
         ledger = RouteLedger(name: name)
-    }
-
-    mutating func takeDiagnostics() -> [Diagnostic] {
-        defer { diagnostics = [] }
-        return diagnostics
     }
 
     mutating func report(_ kind: Diagnostic.Kind, _ message: String) {

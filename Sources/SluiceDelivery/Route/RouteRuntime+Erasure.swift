@@ -37,7 +37,7 @@ extension RouteRuntime {
                         self.update { $0.gate.leave() }
                         return report
                     }
-                case .wait(let inputs): await wait(for: .changed, inputs: inputs)
+                case .wait(let inputs): await wait(inputs: inputs)
                 case .stop:
                     let report = ErasureReport(left: ["\(name): the pipeline was shut down: erase in the next process"])
                     update { $0.endErasure(report) }

@@ -100,7 +100,7 @@ package final class RouteRuntime: Sendable {
                 }
             } catch {}  // The store was closed before.
         }
-        await wait(for: .closed)
+        while let inputs = state.withLock({ $0.gate.isClosed ? nil : $0.waiters.inputs }) { await wait(inputs: inputs) }
         alarm.cancel()
         close()
     }
@@ -296,8 +296,7 @@ package final class RouteRuntime: Sendable {
     private func runActions() {
         let actions = state.withLock { $0.takeActions() }
         for diagnostic in actions.diagnostics { onDiagnostic(diagnostic) }
-        for waiter in actions.waiters { waiter.resume() }
-        for (resume, report) in actions.flushes { resume(report) }
+        for resume in actions.waiters + actions.flushes { resume() }
         // Last, because a drive can hang.
         if actions.mustClose {
             store.close()
@@ -311,12 +310,10 @@ package final class RouteRuntime: Sendable {
         Task.onOwnThread(hasThreads: environment.hasThreads, body)
     }
 
-    func wait(for event: Waiters.Waiter.Event, inputs: Int? = nil) async {
+    /// Waits until ``Waiters/inputs`` has another value.
+    func wait(inputs: Int) async {
         await withCheckedContinuation { continuation in
-            update { state in
-                let waiter = Waiters.Waiter(event: event) { continuation.resume() }
-                state.waiters.wait(waiter, inputs: inputs, state.gate)
-            }
+            update { $0.waiters.wait(inputs: inputs) { continuation.resume() } }
         }
     }
 }

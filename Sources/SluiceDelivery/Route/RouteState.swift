@@ -15,7 +15,7 @@ struct RouteState: Sendable {
     var journal: RouteJournal
     var gate = StoreGate()
     var waiters = Waiters()
-    private(set) var flushes = Flushes()
+    private var flushes = Flushes()
     /// The erasures that the host has begun, and the ended ones: one is made after the other.
     private var erasures = (begun: 0, ended: 0)
     /// Whether a worker is taking a batch. Only one does at a time. Therefore the store's answer tells whether
@@ -37,8 +37,8 @@ struct RouteState: Sendable {
 
     mutating func takeActions() -> Actions {
         Actions(
-            waiters: waiters.takeEnded(), flushes: flushes.takeEnded(), diagnostics: journal.takeDiagnostics(),
-            mustClose: gate.takeClosing())
+            waiters: waiters.ended.takeAll(), flushes: flushes.ended.takeAll(),
+            diagnostics: journal.diagnostics.takeAll(), mustClose: gate.takeClosing())
     }
 
     // MARK: Events
@@ -152,12 +152,11 @@ struct RouteState: Sendable {
         gate.close()
         endFlushes()
         waiters.stop()
-        if gate.isClosed { waiters.end(.closed) }
     }
 
     mutating func didClose() {
         gate.didClose()
-        waiters.end(.closed)
+        waiters.changed()
     }
 
     /// Ends the wait of a shutdown for a store that is still in use. On a busy machine, the thread that closes the store may
@@ -167,7 +166,7 @@ struct RouteState: Sendable {
         guard gate.abandon() else { return }
         journal.report(
             .store, "the store is still in use after the deadline of the shutdown, and is closed when that use ends")
-        waiters.end(.closed)
+        waiters.changed()
     }
 
     // MARK: Deciding
@@ -439,8 +438,16 @@ struct Settlement: Sendable {
 
 /// The actions that follow from a change of ``RouteState``. Run them without the lock.
 struct Actions: Sendable {
-    let waiters: [Waiters.Waiter]
-    let flushes: [(resume: @Sendable (FlushReport) -> Void, report: FlushReport)]
+    let waiters: [@Sendable () -> Void]
+    let flushes: [@Sendable () -> Void]
     let diagnostics: [Diagnostic]
     let mustClose: Bool
+}
+
+extension Array {
+    /// Returns all elements, and removes them.
+    mutating func takeAll() -> Self {
+        defer { self = [] }
+        return self
+    }
 }

@@ -1,56 +1,31 @@
-/// The callers that wait for a route: erasures, shutdowns and idle workers. This is a value without I/O.
+/// The callers that wait for a change of a route: shutdowns, erasures and idle workers. This is a value without I/O.
 struct Waiters: Sendable {
-    struct Waiter: Sendable {
-        enum Event: Sendable, Equatable {
-            /// Delivery has ended, and the store is closed.
-            case closed
-            /// The state has changed, and a worker or an erasure must decide its next step.
-            case changed
-        }
-
-        let event: Event
-        /// Lets the caller continue.
-        let resume: @Sendable () -> Void
-    }
-
-    private var waiting: [Waiter] = []
-    /// Waiters to resume without the lock.
-    private(set) var ended: [Waiter] = []
-
+    private var waiting: [@Sendable () -> Void] = []
+    /// Lets callers continue. Call these without the lock.
+    var ended: [@Sendable () -> Void] = []
     /// Counts the changes. A caller that has missed one since it decided to wait doesn't begin to wait.
     private(set) var inputs = 0
     /// When the workers are woken, if nothing wakes them before.
     private(set) var alarm: Duration?
 
-    /// Begins a wait. It ends immediately if its event has happened already.
-    ///
-    /// - Parameters:
-    ///   - waiter: the caller and its event.
-    ///   - seen: for ``Waiter/Event/changed``, the value of ``inputs`` when the caller decided to wait.
-    ///   - gate: the store's gate.
-    mutating func wait(_ waiter: Waiter, inputs seen: Int?, _ gate: StoreGate) {
-        let isOver =
-            switch waiter.event {
-            case .changed: gate.isEnding || inputs != seen
-            case .closed: gate.isClosed
-            }
-        if isOver { ended.append(waiter) } else { waiting.append(waiter) }
+    /// Begins a wait. It ends immediately if there was a change since the caller decided to wait, with this value of ``inputs``.
+    mutating func wait(inputs seen: Int, _ resume: @escaping @Sendable () -> Void) {
+        if inputs == seen { waiting.append(resume) } else { ended.append(resume) }
     }
-
-    // MARK: Workers
 
     /// Counts a change that needs no worker.
     mutating func noted() { inputs += 1 }
 
-    /// Wakes the workers.
+    /// Wakes all callers.
     // Not inlined: otherwise every `track` would reserve stack space for waiters, although it rarely wakes one.
     @inline(never)
     mutating func changed() {
         inputs += 1
-        end(.changed)
+        ended += waiting
+        waiting = []
     }
 
-    /// Wakes the workers at the time that they wait for.
+    /// Wakes all callers at the time that the workers wait for.
     mutating func rang(_ time: Duration) {
         if alarm == time { alarm = nil }
         changed()
@@ -67,22 +42,9 @@ struct Waiters: Sendable {
         alarm = time
     }
 
-    /// Ends the waits that delivery can't end any more.
+    /// Wakes all callers for the last time.
     mutating func stop() {
         alarm = nil
         changed()
-    }
-
-    // MARK: Events
-
-    mutating func end(_ event: Waiter.Event) {
-        guard waiting.contains(where: { $0.event == event }) else { return }
-        ended += waiting.filter { $0.event == event }
-        waiting.removeAll { $0.event == event }
-    }
-
-    mutating func takeEnded() -> [Waiter] {
-        defer { ended = [] }
-        return ended
     }
 }

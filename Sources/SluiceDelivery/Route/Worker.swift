@@ -23,7 +23,7 @@ struct Worker {
                 settle(settlement)
                 step = next { state, _ in state.finish(settlement) }
             case .wait(let inputs):
-                await route.wait(for: .changed, inputs: inputs)
+                await route.wait(inputs: inputs)
                 step = next()
             case .stop: return
             }

@@ -91,7 +91,7 @@ import Testing
             var ledger = RouteLedger(name: "main")
             ledger.waiting = .max
             flushes.end(.due(.seconds(number)), ledger)
-            for (resume, report) in flushes.takeEnded() { resume(report) }
+            for resume in flushes.ended.takeAll() { resume() }
             guard let report = reports.withLock({ $0[number] }) else { return false }
             return report.delivered == expected.delivered && report.rejected == expected.rejected
                 && report.waiting == expected.waiting.count
@@ -133,7 +133,7 @@ import Testing
         flushes.end(.complete, ledger)
         #expect(flushes.ended.isEmpty)
         flushes.end(.all, ledger)
-        for (resume, report) in flushes.takeEnded() { resume(report) }
+        for resume in flushes.ended.takeAll() { resume() }
         #expect(result.withLock { $0?.waiting } == 3)
         #expect(result.withLock { $0?.unreadBytes } == 7)
     }

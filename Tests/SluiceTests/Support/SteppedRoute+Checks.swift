@@ -32,11 +32,10 @@ extension SteppedRoute {
 
     mutating func endStep() {
         let actions = state.takeActions()
-        for waiter in actions.waiters { waiter.resume() }
-        if actions.waiters.contains(where: { $0.event == .changed }) {
+        if !actions.waiters.isEmpty {
             for case (let index, .asleep(let awake)) in threads.enumerated() { threads[index] = awake }
         }
-        for (resume, report) in actions.flushes { resume(report) }
+        for resume in actions.flushes { resume() }
         if actions.mustClose { threads.append(.closing) }
         for end in ends.withLock({ ends in
             defer { ends = [] }; return ends
@@ -63,7 +62,7 @@ extension SteppedRoute {
 
     /// If all threads wait for the receiver or a change, a worker that looks finds nothing to do, and no earlier time.
     mutating func checkSleep() {
-        guard uncounted.isEmpty, threads.contains(where: \.isAsleep),
+        guard uncounted.isEmpty, threads.prefix(workers).contains(where: \.isAsleep),
             threads.allSatisfy({ $0.isAsleep || $0.isEnded || $0.isSending }),
             state.waiters.alarm.map({ $0 > now }) ?? true
         else { return }
@@ -99,9 +98,6 @@ extension SteppedRoute {
             guard let call = calls.removeValue(forKey: key) else { return fail("a deletion ends twice") }
             if isComplete, !call.events.allSatisfy({ fates[$0] != nil }) { fail("a deletion spares an event") }
             if !isComplete, call.interruptions == interruptions { fail("a deletion fails") }
-        case .close:
-            deadline = nil
-            if !isClosed { fail("a shutdown ends before the store is closed") }
         }
     }
 

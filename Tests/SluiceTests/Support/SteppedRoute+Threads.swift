@@ -14,7 +14,7 @@ extension SteppedRoute {
         case fallingAsleep(inputs: Int, awake: Thread)
         case erasing(Erasure), erasingIn([OpenBatch], Erasure), removing([OpenBatch], Erasure)
         case tookToDelete(Batch, Erasure), erased(ErasureReport, Erasure), leavingGate
-        case stopping(deadline: Duration), closing, closed
+        case stopping(deadline: Duration), awaitingEnd, closing, closed
     }
 
     private mutating func use<Value>(_ body: (inout RouteState, Duration, () -> UInt64) -> Value) -> Value {
@@ -45,14 +45,18 @@ extension SteppedRoute {
             return .free
         case .settling(let settlement, let done): return settle(settlement, done)
         case .fallingAsleep(let inputs, let awake):
-            state.waiters.wait(.init(event: .changed) {}, inputs: inputs, state.gate)
+            state.waiters.wait(inputs: inputs) {}
             // If it has missed an input, it doesn't sleep. Others are not concerned.
-            return state.takeActions().waiters.isEmpty ? .asleep(awake: awake) : awake
+            return state.waiters.ended.takeAll().isEmpty ? .asleep(awake: awake) : awake
         case .erasing, .erasingIn, .removing, .tookToDelete, .erased: return nextOfErasure(thread)
         case .leavingGate: state.gate.leave()
         case .stopping(let deadline):
             state.stop(deadline: deadline)
             state.gate.leave()
+        case .awaitingEnd:
+            guard state.gate.isClosed else { return .fallingAsleep(inputs: state.waiters.inputs, awake: thread) }
+            deadline = nil
+            if !isClosed { fail("a shutdown ends before the store is closed") }
         case .closing:
             if isClosed { fail("the store is closed twice") }
             isClosed = true

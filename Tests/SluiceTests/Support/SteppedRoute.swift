@@ -23,7 +23,7 @@ struct SteppedRoute {
     }
 
     enum End {
-        case flush(Int, FlushReport), deletion(Int, Bool), close
+        case flush(Int, FlushReport), deletion(Int, Bool)
     }
 
     var state: RouteState
@@ -170,8 +170,7 @@ struct SteppedRoute {
 
     mutating func shutDown(deadline: Duration) {
         if state.gate.enter() { threads.append(.stopping(deadline: deadline)) }
-        state.waiters.wait(
-            .init(event: .closed) { [ends] in ends.withLock { $0.append(.close) } }, inputs: nil, state.gate)
+        threads.append(.awaitingEnd)
         self.deadline = min(deadline, self.deadline ?? deadline)
         interruptions += 1
         endStep()
