@@ -107,7 +107,7 @@ struct Flushes: Sendable {
         for index in flushes.indices {
             flushes[index].report.delivered += flushes[index].left(accepted, settlement.part.batch.id)
             for case .reject(let events, let id) in settlement.actions {
-                flushes[index].report.rejected += flushes[index].left(events.map(\.place), id)
+                flushes[index].report.rejected += flushes[index].left(events.map(\.key.place), id)
             }
         }
     }

@@ -34,8 +34,8 @@ struct DeliveryRule: Sendable {
 
     /// An event that becomes a dead letter.
     struct Refused: Sendable {
+        let key: EventKey
         let line: EventLine
-        let place: Int
         let failure: Answer.Failure
     }
 
@@ -192,13 +192,10 @@ struct DeliveryRule: Sendable {
         let places = { (indices: [Int]) in
             indices.count == part.places.count ? part.places : indices.map { part.places[$0] }
         }
-        var rejected: [Batch.ID: [Refused]] = [:]
-        if !answer.dead.isEmpty {
-            rejected[part.batch.id] = answer.dead.map { index, failure in
-                Refused(line: part.batch.events[index], place: part.places[index], failure: failure)
-            }
-            resolve(places(answer.dead.map(\.index)), in: index, isAccepted: false)
+        var rejected = answer.dead.map { event, failure in
+            Refused(key: open[index].key(part.places[event]), line: part.batch.events[event], failure: failure)
         }
+        if !rejected.isEmpty { resolve(places(answer.dead.map(\.index)), in: index, isAccepted: false) }
         let accepted = places(answer.accepted)
         if !accepted.isEmpty { resolve(accepted, in: index, isAccepted: true) }
         // Events with the same time stay together.
@@ -207,14 +204,14 @@ struct DeliveryRule: Sendable {
             let due = now + jitter + min(after, Self.maximumRetryAfter)
             blame.change(open[index].key(part.places[number])) { ($0.tries, $0.due, $0.named) = (1, due, due) }
         }
-        if !accepted.isEmpty { self.accepted(accepted.count, &rejected, at: now, random) }
+        if !accepted.isEmpty { rejected += self.accepted(accepted.count, at: now, random) }
         if let failure = answer.failure {
             open[index].retries += 1
             fail(answer.failed.map { places($0).map(open[index].key) }, failure, at: now, random)
         } else if !accepted.isEmpty {
             open[index].retries = 0
         }
-        return actions(rejected, accepted, part.batch.id)
+        return actions(Dictionary(grouping: rejected, by: \.key.batch), accepted, part.batch.id)
     }
 
     private mutating func actions(_ rejected: [Batch.ID: [Refused]], _ accepted: [Int], _ id: Batch.ID) -> [Action] {
@@ -232,15 +229,15 @@ struct DeliveryRule: Sendable {
     }
 
     /// The row of failures ends, and those that have a witness blame their events.
-    private mutating func accepted(
-        _ count: Int, _ rejected: inout [Batch.ID: [Refused]], at now: Duration, _ random: () -> UInt64
-    ) {
+    ///
+    /// - Returns: the guilty ones.
+    private mutating func accepted(_ count: Int, at now: Duration, _ random: () -> UInt64) -> [Refused] {
         blame.countAcceptance()
         // Nothing in the row speaks against the receiver: it consists of events alone, and at most one of them is new.
         let groups = failed.flatMap(\.groups)
         let new = Set(groups.compactMap(\.first).filter { !blame.isBlamed($0) })
         let isClear = row == 1 || row < Self.outage && groups.allSatisfy { $0.count == 1 } && new.count <= 1
-        var (alone, blamed) = (Set<EventKey>(), Set<EventKey>())
+        var (alone, blamed) = ([EventKey](), Set<EventKey>())
         for (index, failed) in failed.enumerated() {
             let isEdge = !isClear && row < Self.outage && (index == 0 || index == self.failed.count - 1)
             for group in failed.groups {
@@ -250,20 +247,17 @@ struct DeliveryRule: Sendable {
                 }
                 let witnesses = isClear && blamed.insert(first).inserted ? 2 : isEdge ? 1 : 0
                 blame.add(group, failed.failure, witnesses: witnesses)
-                if group.count == 1, witnesses == 2 { alone.insert(first) }
+                if group.count == 1, witnesses == 2 { alone.append(first) }
             }
         }
         blame.weigh()
-        if !alone.isEmpty {
-            let isCrowded = isCrowded(at: now)
-            for key in alone.sorted(by: { $0.place < $1.place }) {
-                if let failure = blame.guilt(of: key, isCrowded: isCrowded) { reject(key, failure, &rejected) }
-            }
-        }
+        let isCrowded = !alone.isEmpty && isCrowded(at: now)
+        let guilty = alone.sorted { $0.place < $1.place }.compactMap { reject($0, isCrowded: isCrowded) }
         (row, failed) = (0, [])
         blame.forgetOutage(at: now)
         pause.accepted(at: now)
         probeEvents = min(Self.maximumProbe, max(probeEvents, 2 * count))
+        return guilty
     }
 
     /// Whether events that are set aside take much of the store's room.
@@ -272,15 +266,14 @@ struct DeliveryRule: Sendable {
         return setAside.reduce(0) { $0 + $1.bytes } > maximumSetAside
     }
 
-    private mutating func reject(
-        _ key: EventKey, _ failure: Answer.Failure, _ rejected: inout [Batch.ID: [Refused]]
-    ) {
-        guard let index = index(of: key.batch) else { return }
-        var failure = failure
+    /// Takes a guilty event out of its batch. Nil if it is not guilty.
+    private mutating func reject(_ key: EventKey, isCrowded: Bool) -> Refused? {
+        guard let index = index(of: key.batch), var failure = blame.guilt(of: key, isCrowded: isCrowded) else {
+            return nil
+        }
         failure.reason = "the receiver accepts others: \(failure.reason)"
-        rejected[key.batch, default: []].append(
-            Refused(line: open[index].batch.events[key.place], place: key.place, failure: failure))
         resolve([key.place], in: index, isAccepted: false)
+        return Refused(key: key, line: open[index].batch.events[key.place], failure: failure)
     }
 
     private mutating func fail(

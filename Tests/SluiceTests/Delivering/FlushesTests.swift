@@ -66,7 +66,7 @@ import Testing
                 .each(isAccepted.map { $0 ? .accepted : .retry(after: .seconds(1)) }), count: places.count)
             let dead = zip(places, isAccepted).filter { !$1 && Bool.random() }.map { place, _ in
                 DeliveryRule.Refused(
-                    line: open[index].batch.events[place], place: place,
+                    key: open[index].key(place), line: open[index].batch.events[place],
                     failure: Answer.Failure(kind: .refused, reason: "no"))
             }
             flushes.record(Settlement(part, answer, [.reject(dead, open[index].id)]))
@@ -79,7 +79,7 @@ import Testing
                 expected[key]?.waiting = waiting.subtracting(accepted).subtracting(rejected)
             }
             open[index].remove(zip(places, isAccepted).filter { _, accepted in accepted }.map(\.0))
-            open[index].remove(dead.map(\.place))
+            open[index].remove(dead.map(\.key.place))
             if open[index].rest.isEmpty { open.remove(at: index) }
         }
 

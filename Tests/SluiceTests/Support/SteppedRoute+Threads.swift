@@ -139,7 +139,7 @@ extension SteppedRoute {
             return decide { $0.finish(settlement) }
         }
         switch settlement.actions[done] {
-        case .reject(let events, let id): useStore { $0.reject(events.map(\.place), in: id) }
+        case .reject(let events, let id): useStore { $0.reject(events.map(\.key.place), in: id) }
         case .settle(let places, let id): useStore { $0.settle(places, of: id) }
         case .remove(let id):
             if store.rest(of: id).contains(where: { fates[Self.number($0)] != .delivered }) {

@@ -172,7 +172,7 @@ final class RuleWorld {
             switch action {
             case .reject(let letters, let id):
                 for letter in letters {
-                    guard let event = taken[id]?[letter.place], places[event] == .open else {
+                    guard let event = taken[id]?[letter.key.place], places[event] == .open else {
                         fail("a dead letter is not an open event")
                         continue
                     }
