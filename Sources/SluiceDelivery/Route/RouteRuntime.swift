@@ -114,7 +114,7 @@ package final class RouteRuntime: Sendable {
         update { state in
             state.close()
             // It would keep this route alive until its time.
-            alarm.set(nil)
+            setAlarm(nil)
         }
         cancelTasks(replacedBy: nil)
     }
@@ -277,18 +277,9 @@ package final class RouteRuntime: Sendable {
         return value
     }
 
-    /// Decides a worker's next step, and sets the alarm.
-    func decide<Step>(_ body: (inout RouteState, _ now: Duration) -> Step) -> Step {
-        let now = environment.time.continuousTime()
-        return update { state in
-            let before = state.waiters.alarm
-            let step = body(&state, now)
-            if state.waiters.alarm != before {
-                let time = state.waiters.alarm
-                alarm.set(time) { if let time { self.update { $0.waiters.rang(time) } } }
-            }
-            return step
-        }
+    /// Call this with the lock of the state held. Nil ends the alarm.
+    func setAlarm(_ time: Duration?) {
+        alarm.set(time) { if let time { self.update { $0.waiters.rang(time) } } }
     }
 
     // Not inlined for the same reason as Waiters.changed().

@@ -18,9 +18,9 @@ struct RouteState: Sendable {
     private var flushes = Flushes()
     /// The erasures that the host has begun, and the ended ones: one is made after the other.
     private var erasures = (begun: 0, ended: 0)
-    /// Whether a worker is taking a batch. Only one does at a time. Therefore the store's answer tells whether
-    /// it has events for any worker.
-    private(set) var isTaking = false
+    /// The value of ``Waiters/inputs`` when a worker began to take a batch; nil after it. Only one worker takes at a time.
+    /// Therefore the store's answer tells whether it has events for any worker.
+    private var taking: Int?
     /// Events with a final verdict that the store is about to learn.
     private var unsettled = 0
 
@@ -178,12 +178,12 @@ struct RouteState: Sendable {
     private var takeable: Int { journal.ledger.unreadBytes > 0 ? Passes.unknown : untaken }
 
     /// Whether no worker sends or uses the store.
-    var isQuiet: Bool { !isTaking && !rule.open.contains(where: \.isInFlight) }
+    var isQuiet: Bool { taking == nil && !rule.open.contains(where: \.isInFlight) }
 
     /// Decides the next step of a worker.
     mutating func next(at now: Duration, random: () -> UInt64) -> Step {
         if isStopped { return .stop }
-        if mustErase || isTaking { return .wait(inputs: waiters.inputs) }
+        if mustErase || taking != nil { return .wait(inputs: waiters.inputs) }
         if let stop, now >= stop.deadline { return end() }
         if let obstacle = obstacle(at: now) { return obstacle }
         switch offer(at: now, random) {
@@ -192,8 +192,8 @@ struct RouteState: Sendable {
             return .send(part)
         case .take(let size):
             _ = gate.enter()
-            isTaking = true
-            return .take(size, inputs: waiters.inputs)
+            taking = waiters.inputs
+            return .take(size)
         case .wait(let until):
             if let failure = rule.lastFailure, isQuiet {
                 journal.reportDoubt(failure, row: rule.row, isSearching: rule.isSearching)
@@ -253,7 +253,7 @@ struct RouteState: Sendable {
     /// Counts the batch that a worker took at the gate.
     mutating func took(_ batch: Batch, _ size: BatchSize) {
         gate.leave()
-        isTaking = false
+        taking = nil
         rule.took(batch, size: size)
         let critical = batch.events.first?.priority == .critical ? batch.events.count : 0
         flushes.took(batch)
@@ -266,16 +266,15 @@ struct RouteState: Sendable {
 
     /// Call this when the store gave a worker no batch, with the backlog that the worker has read afterwards; nil if the store
     /// has failed.
-    mutating func foundNothing(
-        _ backlog: Backlog?, inputs seen: Int, at now: Duration, random: () -> UInt64
-    ) {
+    mutating func foundNothing(_ backlog: Backlog?, at now: Duration, random: () -> UInt64) {
         gate.leave()
-        isTaking = false
+        let isUnchanged = taking == waiters.inputs
+        taking = nil
         defer { waiters.changed() }
         guard let backlog else { return rule.storeFailed(at: now, random: random) }
         passes.foundNothing()
         // Otherwise another thread can be the reason: it has counted or removed events since.
-        guard takeable > 0, waiters.inputs == seen, unsettled == 0 else { return }
+        guard takeable > 0, isUnchanged, unsettled == 0 else { return }
         let missing = journal.ledger.waiting + rule.resolved - backlog.events
         if missing > 0 {
             reported { $0.lost(missing, .vanished) }
@@ -403,7 +402,7 @@ extension RouteState {
 /// The next step of a worker.
 enum Step: Sendable {
     /// Take a batch of this size. The worker is at the gate.
-    case take(BatchSize, inputs: Int)
+    case take(BatchSize)
     case send(Part)
     /// Wait until ``Waiters/inputs`` has another value.
     case wait(inputs: Int)

@@ -17,7 +17,7 @@ struct Worker {
         var step = next()
         while true {
             switch step {
-            case .take(let size, let inputs): step = take(size, inputs)
+            case .take(let size): step = take(size)
             case .send(let part):
                 guard let settlement = await deliver(part) else { return }
                 settle(settlement)
@@ -81,10 +81,13 @@ struct Worker {
 
     /// Changes the state, decides the next step, and passes the status to the store if it has changed.
     private func next(_ change: (inout RouteState, _ now: Duration) -> Void = { _, _ in }) -> Step {
-        let random = route.environment.random
-        var (step, status) = route.decide { state, now in
+        let now = route.environment.time.continuousTime()
+        var (step, status) = route.update { state in
+            let alarm = state.waiters.alarm
             change(&state, now)
-            return (state.next(at: now, random: random), statusKeeper == nil ? nil : state.takeStatus())
+            let step = state.next(at: now, random: route.environment.random)
+            if state.waiters.alarm != alarm { route.setAlarm(state.waiters.alarm) }
+            return (step, statusKeeper == nil ? nil : state.takeStatus())
         }
         while let changed = status {
             statusKeeper?.keep(changed)
@@ -94,7 +97,7 @@ struct Worker {
     }
 
     /// Takes the next batch from the store. The worker is at the gate.
-    private func take(_ size: BatchSize, _ inputs: Int) -> Step {
+    private func take(_ size: BatchSize) -> Step {
         var backlog: Backlog?
         do throws(SluiceError) {
             if let batch = try route.store.nextBatch(size), !batch.events.isEmpty {
@@ -104,8 +107,6 @@ struct Worker {
         } catch {
             route.report("the next batch could not be read: \(error)")
         }
-        let (now, random) = (route.environment.time.continuousTime(), route.environment.random)
-        route.update { $0.foundNothing(backlog, inputs: inputs, at: now, random: random) }
-        return next()
+        return next { state, now in state.foundNothing(backlog, at: now, random: route.environment.random) }
     }
 }

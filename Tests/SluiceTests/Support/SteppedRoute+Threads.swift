@@ -8,8 +8,8 @@ extension SteppedRoute {
         /// A worker carries out this step.
         case doing(Step)
         case keeping(RouteStatus, then: Step), kept(then: Step)
-        case took(Batch?, BatchSize, hasFailed: Bool, inputs: Int)
-        case comparing(Backlog?, inputs: Int)
+        case took(Batch?, BatchSize, hasFailed: Bool)
+        case comparing(Backlog?)
         case settling(Settlement, done: Int)
         case fallingAsleep(inputs: Int, awake: Thread)
         case erasing(Erasure), erasingIn([OpenBatch], Erasure), removing([OpenBatch], Erasure)
@@ -32,15 +32,14 @@ extension SteppedRoute {
             useStore { $0.status = status }
             return .kept(then: step)
         case .kept(let step): return state.takeNextStatus().map { .keeping($0, then: step) } ?? .doing(step)
-        case .took(let batch?, let size, _, _):
+        case .took(let batch?, let size, _):
             opened(batch)
             return decide { $0.took(batch, size) }
-        case .took(nil, _, let hasFailed, let inputs):
-            return .comparing(hasFailed ? nil : store.backlog, inputs: inputs)
-        case .comparing(let backlog, let inputs):
+        case .took(nil, _, let hasFailed): return .comparing(hasFailed ? nil : store.backlog)
+        case .comparing(let backlog):
             compared += 1
             let before = state.journal.ledger.dropped[.vanished] ?? 0
-            use { $0.foundNothing(backlog, inputs: inputs, at: $1, random: $2) }
+            use { $0.foundNothing(backlog, at: $1, random: $2) }
             noted[.vanished, default: 0] += (state.journal.ledger.dropped[.vanished] ?? 0) - before
             return .free
         case .settling(let settlement, let done): return settle(settlement, done)
@@ -92,11 +91,11 @@ extension SteppedRoute {
 
     private mutating func carryOut(_ step: Step, _ answer: (Batch) -> Verdicts) -> Thread {
         switch step {
-        case .take(let size, let inputs):
-            if isUnreadable { return .took(nil, size, hasFailed: true, inputs: inputs) }
+        case .take(let size):
+            if isUnreadable { return .took(nil, size, hasFailed: true) }
             let recovered = useStore { $0.read() }
             if recovered > 0 { recover(Array(store.events.prefix(recovered))) }
-            return .took(store.nextBatch(size), size, hasFailed: false, inputs: inputs)
+            return .took(store.nextBatch(size), size, hasFailed: false)
         case .send(let part): return send(part, answer(part.batch))
         case .wait(let inputs): return next(.fallingAsleep(inputs: inputs, awake: .free), answer)
         case .stop: return .ended
@@ -225,7 +224,7 @@ extension SteppedRoute.Thread {
     var isAsleep: Bool { if case .asleep = self { true } else { false } }
     var isEnded: Bool { if case .ended = self { true } else { false } }
     var isSending: Bool { if case .doing(.send) = self { true } else { false } }
-    var isTakingNothing: Bool { if case .took(nil, _, _, _) = self { true } else { false } }
+    var isTakingNothing: Bool { if case .took(nil, _, _) = self { true } else { false } }
     var isSettling: Bool { if case .settling = self { true } else { false } }
 
     /// The part that this thread sends or settles.
