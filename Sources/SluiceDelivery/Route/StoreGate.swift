@@ -11,9 +11,8 @@ struct StoreGate: Sendable {
     }
 
     private var state = State.unopened
+    /// The threads that use the store. Closing it is a use, too.
     private var uses = 0
-    /// Whether a thread closes the store.
-    private var isBeingClosed = false
 
     var isOpen: Bool { state == .open }
     /// Whether ``close()`` was called.
@@ -23,7 +22,7 @@ struct StoreGate: Sendable {
     /// Whether a shutdown has ended while the store was still in use.
     var isAbandoned: Bool { state == .abandoned }
     /// Whether the store must be closed now: see ``takeClosing()``.
-    var mustClose: Bool { (state == .closing || state == .abandoned) && uses == 0 && !isBeingClosed }
+    var mustClose: Bool { (state == .closing || state == .abandoned) && uses == 0 }
 
     mutating func open() { state = .open }
 
@@ -54,7 +53,7 @@ struct StoreGate: Sendable {
     /// - Returns: whether the caller must close the store now, without a lock, and call ``didClose()``. True once.
     mutating func takeClosing() -> Bool {
         guard mustClose else { return false }
-        isBeingClosed = true
+        uses += 1
         return true
     }
 
