@@ -26,12 +26,10 @@ package struct CurrentSend: Sendable {
     /// The routes with a `send` that waits for another route, each with that one.
     private static let waits = Locked<[(route: RouteRuntime, other: RouteRuntime)]>([])
 
-    /// Runs `body`, which waits for the batches in flight of `route`, unless it would never end: the caller is the `send` of one
-    /// of them, or of a route that one of them waits for. That is reported.
-    ///
-    /// - Returns: nil if it would never end.
-    static func wait<Value>(for route: RouteRuntime, _ body: () async -> Value) async -> Value? {
-        guard let own = current?.route else { return await body() }
+    /// Runs `body`, which waits for the batches in flight of `route` if it may. It may not if it would never end: the caller is
+    /// the `send` of one of them, or of a route that one of them waits for. That is reported.
+    static func wait<Value>(for route: RouteRuntime, _ body: (_ mayWait: Bool) async -> Value) async -> Value {
+        guard let own = current?.route else { return await body(true) }
         let isCircle = waits.withLock { waits in
             // It ends, because no wait makes a circle.
             func leads(_ route: RouteRuntime) -> Bool {
@@ -43,7 +41,7 @@ package struct CurrentSend: Sendable {
         }
         if isCircle {
             own.update { $0.journal.reportOwnWait() }
-            return nil
+            return await body(false)
         }
         defer {
             waits.withLock { waits in
@@ -52,6 +50,6 @@ package struct CurrentSend: Sendable {
                 }
             }
         }
-        return await body()
+        return await body(true)
     }
 }

@@ -9,7 +9,7 @@ extension RouteRuntime {
             do throws(SluiceError) {
                 return try self.store.erase(where: isMatch)
             } catch {
-                return ErasureReport(left: ["\(self.name): \(error)"])
+                return self.left("\(error)")
             }
         }
     }
@@ -23,7 +23,8 @@ extension RouteRuntime {
         where isMatch: @escaping @Sendable (EventLine) -> Bool,
         inStore eraseStored: @escaping @Sendable (_ isComplete: Bool) -> ErasureReport
     ) async -> ErasureReport {
-        await CurrentSend.wait(for: self) {
+        await CurrentSend.wait(for: self) { mayWait in
+            if !mayWait { return left("the transport's own send can't wait for its end: erase elsewhere") }
             let number = update { $0.beginErasure() }
             while true {
                 switch update({ $0.nextStep(ofErasure: number) }) {
@@ -39,13 +40,14 @@ extension RouteRuntime {
                     }
                 case .wait(let inputs): await wait(inputs: inputs)
                 case .stop:
-                    let report = ErasureReport(left: ["\(name): the pipeline was shut down: erase in the next process"])
-                    update { $0.endErasure(report) }
-                    return report
+                    update { $0.endErasure(ErasureReport()) }
+                    return left("the pipeline was shut down: erase in the next process")
                 }
             }
-        } ?? ErasureReport(left: ["\(name): the transport's own send can't wait for its end: erase elsewhere"])
+        }
     }
+
+    private func left(_ problem: String) -> ErasureReport { ErasureReport(left: ["\(name): \(problem)"]) }
 
     /// Without the lock, because `isMatch` is the host's code. No worker uses the open batches.
     ///

@@ -198,17 +198,12 @@ package final class RouteRuntime: Sendable {
         let alarm = Alarm(environment.time)
         if let end { alarm.set(end) { self.update { $0.endFlushes(.due(end)) } } }
         defer { alarm.set(nil) }
-        let report = await CurrentSend.wait(for: self) {
+        return await CurrentSend.wait(for: self) { mayWait in
             await withCheckedContinuation { continuation in
-                update { $0.flush(until: end) { continuation.resume(returning: $0) } }
-            }
-        }
-        if let report { return report }
-        // A flush begins and ends immediately.
-        return await withCheckedContinuation { continuation in
-            update { state in
-                state.flush(until: .zero) { continuation.resume(returning: $0) }
-                state.endFlushes(.due(.zero))
+                update { state in
+                    state.flush(until: mayWait ? end : .past) { continuation.resume(returning: $0) }
+                    if !mayWait { state.endFlushes(.due(.past)) }
+                }
             }
         }
     }
