@@ -24,14 +24,6 @@ struct RouteJournal: Sendable {
         diagnostics.append(Diagnostic(kind: kind, route: ledger.name, message: message))
     }
 
-    /// Reports that a policy keeps events back which only a signal can release.
-    mutating func reportUnknownNetwork() {
-        report(
-            .paused,
-            "sendsOverMeteredNetworks is false, and no report about the network has come: nothing is sent until AppSignals or "
-                + "pipeline.signal(.connectivity(…)) reports it")
-    }
-
     /// Reports once that a transport can't wait for its own batch.
     mutating func reportOwnWait() {
         guard !hasReportedOwnWait else { return }
@@ -44,22 +36,10 @@ struct RouteJournal: Sendable {
 
     // MARK: Events
 
-    /// Counts the events that a store has when it is opened, and hasn't reported.
-    mutating func opened(_ backlog: Backlog) {
-        ledger.deadLetters = backlog.deadLetters
-        recovered(max(0, backlog.events - ledger.waiting))
-    }
-
     /// Counts events that the store has found.
     mutating func recovered(_ count: Int) {
         ledger.waiting += count
         ledger.recovered += count
-    }
-
-    /// Counts dead letters that were turned back into waiting events.
-    mutating func replayed(_ count: Int) {
-        ledger.waiting += count
-        ledger.replayed += count
     }
 
     /// Counts waiting events that the host has deleted.

@@ -50,7 +50,7 @@ struct RouteState: Sendable {
         if priority == .critical { flushes.appendedCritical(1) }
         // Events in unread files are older and are taken first. They would use up a pass for the counted events alone.
         let mayBegin = isLast && journal.ledger.unreadBytes == 0
-        let isReady = !rule.isInDoubt && !conditions.mustWait
+        let isReady = !rule.isInDoubt && conditions.obstacle == nil
         if let time = passes.appended(priority, waiting: takeable, mayBegin: mayBegin, isReady: isReady, at: now),
             waiters.alarm.map({ time < $0 }) ?? true
         {
@@ -68,7 +68,8 @@ struct RouteState: Sendable {
 
     /// Counts dead letters that wait again, and sends them now.
     mutating func replayed(_ count: Int, critical: Int) {
-        journal.replayed(count)
+        journal.ledger.waiting += count
+        journal.ledger.replayed += count
         flushes.appendedCritical(critical)
         requestFlush()
     }
@@ -94,8 +95,7 @@ struct RouteState: Sendable {
     /// Begins a flush of all events that wait now. `resume` gets its report when none of them waits any more, or when more
     /// sending must wait.
     mutating func flush(until deadline: Duration? = nil, _ resume: @escaping @Sendable (FlushReport) -> Void) {
-        flushes.begin(
-            untaken: untaken, rule.open, until: deadline, resume)
+        flushes.begin(untaken: untaken, rule.open, until: deadline, resume)
         if isStopped { return endFlushes() }
         requestFlush()
     }
@@ -134,7 +134,9 @@ struct RouteState: Sendable {
     /// Opens the gate of a store that has this backlog.
     mutating func opened(_ backlog: Backlog) {
         gate.open()
-        journal.opened(backlog)
+        journal.ledger.deadLetters = backlog.deadLetters
+        // The events that the store hasn't reported.
+        journal.recovered(max(0, backlog.events - journal.ledger.waiting))
         // The events of an earlier process have waited long enough.
         if journal.ledger.waiting > 0 || journal.ledger.unreadBytes > 0 { requestFlush() }
     }
@@ -214,8 +216,13 @@ struct RouteState: Sendable {
     /// The step while the host's conditions forbid to send; nil if they don't.
     private mutating func obstacle(at now: Duration) -> Step? {
         let isAwaited = !flushes.isEmpty || stop != nil
-        if takeable > 0, conditions.takeNetworkNotice(isAwaited: isAwaited, at: now) { journal.reportUnknownNetwork() }
-        if conditions.mustWait {
+        if takeable > 0, conditions.takeNetworkNotice(isAwaited: isAwaited, at: now) {
+            journal.report(
+                .paused,
+                "sendsOverMeteredNetworks is false, and no report about the network has come: nothing is sent until "
+                    + "AppSignals or pipeline.signal(.connectivity(…)) reports it")
+        }
+        if conditions.obstacle != nil {
             if stop != nil, isQuiet { return end() }
             return wait(until: takeable > 0 ? conditions.networkNoticeTime(at: now) : nil, at: now)
         }

@@ -199,7 +199,7 @@ struct DeliveryRule: Sendable {
         let accepted = places(answer.accepted)
         if !accepted.isEmpty { resolve(accepted, in: index, isAccepted: true) }
         // Events with the same time stay together.
-        let jitter = answer.later.isEmpty ? .zero : wait(0, .passing, random())
+        let jitter = answer.later.isEmpty ? .zero : pause.wait(0, .passing, chance: blame.chance, random())
         for (number, after) in answer.later {
             let due = now + jitter + min(after, Self.maximumRetryAfter)
             blame.change(open[index].key(part.places[number])) { ($0.tries, $0.due, $0.named) = (1, due, due) }
@@ -294,7 +294,7 @@ struct DeliveryRule: Sendable {
         let isExpected = isSearching && blame.isReceiverWell && row < Self.outage
         // A receiver that is well, and accepts others, names a time for these events only.
         if named > .zero, isExpected, !keys.isEmpty, keys.allSatisfy(blame.isBlamed) {
-            let due = now + named + wait(0, failure.kind, random())
+            let due = now + named + pause.wait(0, failure.kind, chance: blame.chance, random())
             for key in keys { blame.change(key) { ($0.due, $0.named) = (max($0.due, due), due) } }
             named = .zero
         }
@@ -320,14 +320,8 @@ struct DeliveryRule: Sendable {
     ) {
         let tries = blame[key].tries + 1
         let kind = blame.isBlamed(key) ? .refused : kind
-        let due = now + wait(Double(tries - 1), kind, after: tries, random())
+        let due = now + pause.wait(Double(tries - 1), kind, after: tries, chance: blame.chance, random())
         blame.change(key) { ($0.tries, $0.due, $0.named) = (tries, due, .past) }
-    }
-
-    private func wait(
-        _ exponent: Double, _ kind: Answer.Failure.Kind, after refusals: Int = 0, _ random: UInt64
-    ) -> Duration {
-        pause.wait(exponent, kind, after: refusals, chance: blame.chance, random)
     }
 
     // MARK: Events that leave

@@ -50,25 +50,20 @@ struct Conditions: Sendable {
 
     // MARK: Decisions
 
-    /// Whether to wait for an input, however long that takes.
-    var mustWait: Bool {
-        switch connectivity {
-        case .unavailable: true
+    /// Why the route waits for an input, however long that takes; nil if it doesn't.
+    var obstacle: RouteStatus.State? {
+        if isPaused { return .paused }
+        return switch connectivity {
+        case .unavailable: .noNetwork
         // It can be a metered one until it is known.
-        case .metered, nil: isPaused || !sendsOverMeteredNetworks
-        case .available: isPaused
+        case .metered, nil: sendsOverMeteredNetworks ? nil : .noNetwork
+        case .available: nil
         }
     }
 
-    /// The reason for ``mustWait``; nil if it is false.
-    var obstacle: RouteStatus.State? { isPaused ? .paused : mustWait ? .noNetwork : nil }
-
-    /// Whether events wait only because the network is unknown.
-    private var isNetworkUnknown: Bool { connectivity == nil && !sendsOverMeteredNetworks && !isPaused }
-
     /// When to tell the host that events wait because the network is unknown; nil if that isn't needed.
     mutating func networkNoticeTime(at now: Duration) -> Duration? {
-        guard isNetworkUnknown else { return nil }
+        guard connectivity == nil, obstacle == .noNetwork else { return nil }
         if case .notNeeded = networkNotice { networkNotice = .due(now + Conditions.networkGrace) }
         return if case .due(let time) = networkNotice { time } else { nil }
     }

@@ -36,9 +36,9 @@ import Testing
         var conditions = Self.conditions(sendsOverMeteredNetworks: network.sendsOverMeteredNetworks)
         if let connectivity = network.connectivity { _ = conditions.connectivityChanged(connectivity) }
         conditions.isPaused = network.isPaused
-        #expect(conditions.mustWait == network.mustWait)
+        #expect((conditions.obstacle != nil) == network.mustWait)
         conditions.isPaused = false
-        #expect(conditions.mustWait == (network.mustWait && !network.isPaused))
+        #expect((conditions.obstacle != nil) == (network.mustWait && !network.isPaused))
     }
 
     @Test("only a network after a missing one is regained")
