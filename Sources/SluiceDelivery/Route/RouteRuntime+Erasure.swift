@@ -26,23 +26,18 @@ extension RouteRuntime {
         await CurrentSend.wait(for: self) { mayWait in
             if !mayWait { return left("the transport's own send can't wait for its end: erase elsewhere") }
             let number = update { $0.beginErasure() }
-            while true {
-                switch update({ $0.nextStep(ofErasure: number) }) {
-                case .erase(let open):
-                    return await Task.runningOnOwnThread(hasThreads: environment.hasThreads) {
-                        let (events, isComplete) = self.erase(in: open, where: isMatch)
-                        var report = eraseStored(isComplete)
-                        self.update { $0.endErasure(report) }
-                        report.events += events
-                        self.noteDeadLetters()
-                        self.update { $0.gate.leave() }
-                        return report
-                    }
-                case .wait(let inputs): await wait(inputs: inputs)
-                case .stop:
-                    update { $0.endErasure(ErasureReport()) }
-                    return left("the pipeline was shut down: erase in the next process")
-                }
+            guard await wait(for: { $0.enter(erasure: number) }) else {
+                update { $0.endErasure(ErasureReport()) }
+                return left("the pipeline was shut down: erase in the next process")
+            }
+            return await Task.runningOnOwnThread(hasThreads: environment.hasThreads) {
+                let (events, isComplete) = self.erase(in: self.update { $0.rule.open }, where: isMatch)
+                var report = eraseStored(isComplete)
+                self.update { $0.endErasure(report) }
+                report.events += events
+                self.noteDeadLetters()
+                self.update { $0.gate.leave() }
+                return report
             }
         }
     }

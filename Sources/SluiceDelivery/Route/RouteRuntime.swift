@@ -100,7 +100,7 @@ package final class RouteRuntime: Sendable {
                 }
             } catch {}  // The store was closed before.
         }
-        while let inputs = state.withLock({ $0.gate.isClosed ? nil : $0.waiters.inputs }) { await wait(inputs: inputs) }
+        await wait { $0.gate.isClosed ? () : nil }
         alarm.cancel()
         close()
     }
@@ -294,6 +294,15 @@ package final class RouteRuntime: Sendable {
     @discardableResult
     func startTask(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
         Task.onOwnThread(hasThreads: environment.hasThreads, body)
+    }
+
+    /// Waits until `body`, which decides after each change, returns a value.
+    func wait<Value>(for body: (inout RouteState) -> Value?) async -> Value {
+        while true {
+            let (value, inputs) = update { (body(&$0), $0.waiters.inputs) }
+            if let value { return value }
+            await wait(inputs: inputs)
+        }
     }
 
     /// Waits until ``Waiters/inputs`` has another value.

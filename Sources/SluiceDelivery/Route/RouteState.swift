@@ -185,7 +185,7 @@ struct RouteState: Sendable {
     /// Decides the next step of a worker.
     mutating func next(at now: Duration, random: () -> UInt64) -> Step {
         if isStopped { return .stop }
-        if mustErase || taking != nil { return .wait(inputs: waiters.inputs) }
+        if erasures.ended < erasures.begun || taking != nil { return .wait(inputs: waiters.inputs) }
         if let stop, now >= stop.deadline { return end() }
         if let obstacle = obstacle(at: now) { return obstacle }
         switch offer(at: now, random) {
@@ -329,9 +329,6 @@ struct RouteState: Sendable {
 // MARK: - Erasure
 
 extension RouteState {
-    /// Whether workers must wait for an erasure.
-    private var mustErase: Bool { !isStopped && erasures.ended < erasures.begun }
-
     /// Adds an erasure behind the ones that wait or run.
     mutating func beginErasure() -> Int {
         waiters.changed()
@@ -339,11 +336,11 @@ extension RouteState {
         return erasures.begun
     }
 
-    /// Decides the next step of the caller of an erasure.
-    mutating func nextStep(ofErasure number: Int) -> ErasureStep {
-        if isStopped { return .stop }
-        guard number == erasures.ended + 1, isQuiet, gate.enter() else { return .wait(inputs: waiters.inputs) }
-        return .erase(rule.open)
+    /// Whether an erasure begins, in the open batches and in the store. Its caller is then at the gate. Nil while it must wait,
+    /// and false if delivery has ended.
+    mutating func enter(erasure number: Int) -> Bool? {
+        if isStopped { return false }
+        return number == erasures.ended + 1 && isQuiet && gate.enter() ? true : nil
     }
 
     /// Counts a batch that was taken in order to delete it.
@@ -411,15 +408,6 @@ enum Step: Sendable {
     /// Take a batch of this size. The worker is at the gate.
     case take(BatchSize)
     case send(Part)
-    /// Wait until ``Waiters/inputs`` has another value.
-    case wait(inputs: Int)
-    case stop
-}
-
-/// The next step of the caller of an erasure.
-enum ErasureStep: Sendable {
-    /// Erase in these open batches and in the store. The caller is at the gate.
-    case erase([OpenBatch])
     /// Wait until ``Waiters/inputs`` has another value.
     case wait(inputs: Int)
     case stop

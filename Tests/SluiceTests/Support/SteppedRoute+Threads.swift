@@ -164,11 +164,11 @@ extension SteppedRoute {
     private mutating func nextOfErasure(_ thread: Thread) -> Thread {
         switch thread {
         case .erasing(let erasure):
-            switch state.nextStep(ofErasure: erasure.number) {
-            case .erase(let open): return .erasingIn(open, erasure)
-            case .wait(let inputs): return .fallingAsleep(inputs: inputs, awake: thread)
-            case .stop: end(erasure, ErasureReport(left: ["stopped"]))
+            guard let isIn = state.enter(erasure: erasure.number) else {
+                return .fallingAsleep(inputs: state.waiters.inputs, awake: thread)
             }
+            if isIn { return .erasingIn(state.rule.open, erasure) }
+            end(erasure, ErasureReport(left: ["stopped"]))
         case .erasingIn(let batches, let erasure):
             guard let batch = batches.first else { return eraseStored(erasure) }
             let places = batch.rest.filter { erasure.isMatch(batch.batch.events[$0]) }
