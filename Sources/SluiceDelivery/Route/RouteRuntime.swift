@@ -10,7 +10,7 @@ package final class RouteRuntime: Sendable {
     /// The tasks of the workers; nil when delivery has ended.
     private let tasks = Locked<[Task<Void, Never>]?>([])
     /// Wakes the workers at ``Waiters/alarm``. It changes only with the lock of the state held.
-    private let alarm: Alarm
+    private let alarm = Locked<Task<Void, Never>?>(nil)
 
     package init(
         named name: String, _ store: any Store, _ transport: any Transport, policy: DeliveryPolicy,
@@ -21,7 +21,6 @@ package final class RouteRuntime: Sendable {
         self.store = store
         self.transport = transport
         self.environment = environment
-        alarm = Alarm(environment.time)
         self.onDiagnostic = onDiagnostic
         workers = policy.maximumBatchesInFlight
         state = Locked(
@@ -89,19 +88,13 @@ package final class RouteRuntime: Sendable {
                 }
             }
         }
-        let alarm = Task {
-            do {
-                try await environment.time.sleep(until: deadline)
-                startTask { self.close() }
-                for late in [RouteRuntime.grace, RouteRuntime.grace * 2] {
-                    try await environment.time.sleep(until: deadline + late)
-                    // Not here: closing the store can block.
-                    startTask { self.update { $0.abandon() } }
-                }
-            } catch {}  // The store was closed before.
+        // In tasks, because closing the store can block.
+        let end = call(at: deadline) { self.startTask { self.close() } }
+        let lateEnds = [1, 2].map { number in
+            call(at: deadline + RouteRuntime.grace * number) { self.startTask { self.update { $0.abandon() } } }
         }
         await wait { $0.gate.isClosed ? () : nil }
-        alarm.cancel()
+        for task in [end] + lateEnds { task.cancel() }
         close()
     }
 
@@ -113,7 +106,6 @@ package final class RouteRuntime: Sendable {
         // Delivery ends before the transport is cancelled, so that cancelled attempts don't count as failures.
         update { state in
             state.close()
-            // It would keep this route alive until its time.
             setAlarm(nil)
         }
         cancelTasks(replacedBy: nil)
@@ -195,9 +187,8 @@ package final class RouteRuntime: Sendable {
     /// Sends all waiting events, and returns when that is done, when more sending must wait, or when `end` has passed.
     @discardableResult
     package func flush(until end: Duration? = nil) async -> FlushReport {
-        let alarm = Alarm(environment.time)
-        if let end { alarm.set(end) { self.update { $0.endFlushes(.due(end)) } } }
-        defer { alarm.set(nil) }
+        let alarm = end.map { end in call(at: end) { self.update { $0.endFlushes(.due(end)) } } }
+        defer { alarm?.cancel() }
         return await CurrentSend.wait(for: self) { mayWait in
             await withCheckedContinuation { continuation in
                 update { state in
@@ -272,9 +263,25 @@ package final class RouteRuntime: Sendable {
         return value
     }
 
-    /// Call this with the lock of the state held. Nil ends the alarm.
+    /// Replaces the alarm. Call this with the lock of the state held. A set alarm keeps this route alive until its time.
     func setAlarm(_ time: Duration?) {
-        alarm.set(time) { if let time { self.update { $0.waiters.rang(time) } } }
+        let next = time.map { time in call(at: time) { self.update { $0.waiters.rang(time) } } }
+        alarm.withLock { alarm in
+            alarm?.cancel()
+            alarm = next
+        }
+    }
+
+    /// Calls `body` at a time, unless the task is cancelled before.
+    private func call(at end: Duration, _ body: @escaping @Sendable () -> Void) -> Task<Void, Never> {
+        Task { [time = environment.time] in
+            do {
+                repeat { try await time.sleep(until: end) } while time.continuousTime() < end
+            } catch {
+                return
+            }
+            body()
+        }
     }
 
     // Not inlined for the same reason as Waiters.changed().
