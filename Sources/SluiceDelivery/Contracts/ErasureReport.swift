@@ -11,7 +11,7 @@ public struct ErasureReport: Sendable, Hashable {
     public package(set) var deadLetters: Int
     /// The number of removed states of processors, such as the state of an `Identity`. A state that was in memory only
     /// doesn't count.
-    public let states: Int
+    public private(set) var states = 0
     /// The number of events that processors hold, and the places where `erase(where:)` could not erase now, each with the
     /// reason, such as a folder that a running process uses. `eraseEverything()` reports such places to the diagnostics instead.
     ///
@@ -22,7 +22,7 @@ public struct ErasureReport: Sendable, Hashable {
     /// Whether everything is gone. False if the pipeline is shut down, or if something could not be read or removed,
     /// which ``left`` or the diagnostics report.
     public var isComplete: Bool { isEverythingGone && left.isEmpty }
-    private let isEverythingGone: Bool
+    private var isEverythingGone = true
 
     /// Creates a report, in a store of your own.
     ///
@@ -36,7 +36,6 @@ public struct ErasureReport: Sendable, Hashable {
     ///   - left: See ``left``.
     public init(events: Int = 0, deadLetters: Int = 0, left: [String] = []) {
         (self.events, self.deadLetters, self.left) = (events, deadLetters, left)
-        (states, isEverythingGone) = (0, true)
     }
 
     package init(from before: Ledger, to after: Ledger, states: Int, isComplete: Bool) {
@@ -46,11 +45,8 @@ public struct ErasureReport: Sendable, Hashable {
         func letters(_ ledger: Ledger) -> Int {
             ledger.routes.reduce(0) { $0 + ($1.droppedDeadLetters[.deleted] ?? 0) }
         }
-        events = sum(after) - sum(before)
-        deadLetters = letters(after) - letters(before)
-        left = []
-        self.states = states
-        isEverythingGone = isComplete
+        self.init(events: sum(after) - sum(before), deadLetters: letters(after) - letters(before))
+        (self.states, isEverythingGone) = (states, isComplete)
     }
 
     /// The sum of the counts of two erasures by `erase(where:)`.

@@ -202,7 +202,7 @@ struct RouteState: Sendable {
             }
             // An interval that has ended, or that ends during a pause, waits for the same change as the others.
             let isPausing = rule.pauseEnd(at: now) != nil
-            let due = takeable > 0 && !isPausing ? passes.next.flatMap { $0 > now ? $0 : nil } : nil
+            let due = takeable > 0 && !isPausing ? passes.due.flatMap { $0 > now ? $0 : nil } : nil
             let time = [until, due].compactMap(\.self).min()
             guard let stop, isQuiet else { return wait(until: stop == nil ? time : nil, at: now) }
             let isUnanswered = rule.lastFailure.map { $0.kind == .passing && $0.status == nil } ?? false
@@ -309,7 +309,7 @@ struct RouteState: Sendable {
         guard !isStopped else { return nil }
         let answer = Answer(verdicts, count: part.places.count)
         let actions = rule.apply(answer, to: part, at: now, random: random)
-        let settlement = Settlement(part, answer, actions)
+        let settlement = Settlement(part: part, answer: answer, actions: actions)
         unsettled += settlement.resolved
         if !actions.isEmpty { _ = gate.enter() }
         return settlement
@@ -418,16 +418,11 @@ struct Settlement: Sendable {
     let part: Part
     let answer: Answer
     let actions: [DeliveryRule.Action]
-    /// Events with a final verdict.
-    let resolved: Int
-    /// The dead letters among them.
-    let rejected: Int
 
-    init(_ part: Part, _ answer: Answer, _ actions: [DeliveryRule.Action]) {
-        (self.part, self.answer, self.actions) = (part, answer, actions)
-        rejected = actions.reduce(0) { if case .reject(let events, _) = $1 { $0 + events.count } else { $0 } }
-        resolved = answer.accepted.count + rejected
-    }
+    /// The events that become dead letters.
+    var rejected: Int { actions.reduce(0) { if case .reject(let events, _) = $1 { $0 + events.count } else { $0 } } }
+    /// Events with a final verdict.
+    var resolved: Int { answer.accepted.count + rejected }
 }
 
 /// The actions that follow from a change of ``RouteState``. Run them without the lock.

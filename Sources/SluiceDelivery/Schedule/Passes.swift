@@ -24,7 +24,7 @@ struct Passes: Sendable {
     /// Whether a flush was requested that no pass has answered yet.
     private var mustBegin = false
     /// When the next pass must begin, at the latest.
-    private var due: Duration?
+    private(set) var due: Duration?
 
     init(_ policy: DeliveryPolicy) {
         batch = min(policy.batch.events, Passes.unknown / 2)
@@ -103,9 +103,6 @@ struct Passes: Sendable {
     var isEmptying: Bool {
         mustBegin || pass.map { $0.slack > 0 && $0.rest > 0 } ?? false
     }
-
-    /// When the next pass begins.
-    var next: Duration? { due }
 
     /// Begins and ends passes.
     ///

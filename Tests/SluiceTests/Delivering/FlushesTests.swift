@@ -69,7 +69,7 @@ import Testing
                     key: open[index].key(place), line: open[index].batch.events[place],
                     failure: Answer.Failure(kind: .refused, reason: "no"))
             }
-            flushes.record(Settlement(part, answer, [.reject(dead, open[index].id)]))
+            flushes.record(Settlement(part: part, answer: answer, actions: [.reject(dead, open[index].id)]))
             let accepted = Set(zip(part.batch.events, isAccepted).filter(\.1).map { Self.number($0.0) })
             let rejected = Set(dead.map { Self.number($0.line) })
             for key in expected.keys {

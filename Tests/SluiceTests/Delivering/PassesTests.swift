@@ -167,7 +167,7 @@ import Testing
         for _ in 1...2 {
             let maySend = passes.maySend(waiting + row.more, mustSend: false, at: .seconds(row.now))
             #expect(maySend == (row.next == nil))
-            if let next = row.next { #expect(passes.next == .seconds(next)) }
+            if let next = row.next { #expect(passes.due == .seconds(next)) }
         }
     }
 
