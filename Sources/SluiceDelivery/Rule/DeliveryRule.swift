@@ -39,13 +39,6 @@ struct DeliveryRule: Sendable {
         let failure: Answer.Failure
     }
 
-    /// A failure since the last acceptance.
-    struct Failed: Sendable {
-        /// The events that it can blame, in groups.
-        var groups: [[EventKey]]
-        let failure: Answer.Failure
-    }
-
     /// A search takes no other batch while it has so many bytes to send.
     let maximumSearch: Int
     /// If the batches whose events are all set aside have more bytes, no answer protects an event.
@@ -58,7 +51,8 @@ struct DeliveryRule: Sendable {
     private let maximumInFlight: Int
     /// The number of failures since the last acceptance.
     private(set) var row = 0
-    private(set) var failed: [Failed] = []
+    /// The first and the last failures since the last acceptance, with the events that each can blame, in groups.
+    private(set) var failed: [(groups: [[EventKey]], failure: Answer.Failure)] = []
     private(set) var probeEvents = 1
     /// Whether the store could not return a batch since the last answer. Open events are sent before it is asked again.
     private(set) var isStoreFailing = false
@@ -132,9 +126,7 @@ struct DeliveryRule: Sendable {
     var isSearching: Bool { blame.isSearching }
 
     /// Whether an event waits that another attempt can help: it is not blamed, or was not sent alone.
-    var hasHope: Bool {
-        events.contains { $0.mark.tries == 0 || !blame.isBlamed($0.mark) }
-    }
+    var hasHope: Bool { events.contains { $0.mark.tries == 0 || !blame.isBlamed($0.mark) } }
 
     /// Events that wait while others go: they are blamed, failed alone, or the receiver has named a time for them.
     var setAside: Int {
@@ -204,7 +196,7 @@ struct DeliveryRule: Sendable {
             let due = now + jitter + min(after, Self.maximumRetryAfter)
             blame.change(open[index].key(part.places[number])) { ($0.tries, $0.due, $0.named) = (1, due, due) }
         }
-        if !accepted.isEmpty { rejected += self.accepted(accepted.count, at: now, random) }
+        if !accepted.isEmpty { rejected += self.accepted(accepted.count, at: now) }
         if let failure = answer.failure {
             open[index].retries += 1
             fail(answer.failed.map { places($0).map(open[index].key) }, failure, at: now, random)
@@ -231,7 +223,7 @@ struct DeliveryRule: Sendable {
     /// The row of failures ends, and those that have a witness blame their events.
     ///
     /// - Returns: the guilty ones.
-    private mutating func accepted(_ count: Int, at now: Duration, _ random: () -> UInt64) -> [Refused] {
+    private mutating func accepted(_ count: Int, at now: Duration) -> [Refused] {
         blame.countAcceptance()
         // Nothing in the row speaks against the receiver: it consists of events alone, and at most one of them is new.
         let groups = failed.flatMap(\.groups)
@@ -282,7 +274,7 @@ struct DeliveryRule: Sendable {
         row += 1
         // The first and the last failure of a row can have a witness.
         if failed.count == Self.rowLength { failed.remove(at: Self.rowLength / 2) }
-        failed.append(Failed(groups: groups, failure: failure))
+        failed.append((groups, failure))
         if row > 1 { probeEvents = max(1, probeEvents / 8) }
         let keys = groups.joined()
         // That these fail again says little about a receiver that is well.
@@ -327,12 +319,9 @@ struct DeliveryRule: Sendable {
     // MARK: Events that leave
 
     private mutating func resolve(_ places: [Int], in index: Int, isAccepted: Bool) {
-        if !blame.isEmpty || !failed.isEmpty { leave(places.map(open[index].key), isAccepted: isAccepted) }
+        let keys = blame.isEmpty && failed.isEmpty ? [] : places.map(open[index].key)
         open[index].remove(places)
         waiting -= places.count
-    }
-
-    private mutating func leave(_ keys: [EventKey], isAccepted: Bool) {
         let gone = failed.isEmpty ? [] : Set(keys)
         for index in failed.indices {
             // A group that is empty in the end was chance, if its events were accepted.
