@@ -19,9 +19,7 @@ public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
         ///     static let cache = Diagnostic.Kind(rawValue: "cache")
         /// }
         /// ```
-        public init(rawValue: String) {
-            self.rawValue = rawValue
-        }
+        public init(rawValue: String) { self.rawValue = rawValue }
 
         /// The name of the kind.
         public var description: String { rawValue }

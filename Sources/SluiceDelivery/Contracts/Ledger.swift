@@ -26,9 +26,7 @@ public struct Ledger: Sendable, Hashable {
     /// ```swift
     /// let waiting = ledger[route: "main"]?.waiting ?? 0
     /// ```
-    public subscript(route name: String) -> RouteLedger? {
-        routes.first { $0.name == name }
-    }
+    public subscript(route name: String) -> RouteLedger? { routes.first { $0.name == name } }
 
     /// Whether every event is accounted for, in the ledger of a shutdown also according to the stores.
     ///
@@ -92,9 +90,7 @@ public struct RouteLedger: Sendable, Hashable {
     public package(set) var attempts = Attempts()
 
     /// Events that reached the route, computed from the other counts.
-    public var received: Int {
-        waiting + delivered + rejected + held + dropped.total - recovered - replayed
-    }
+    public var received: Int { waiting + delivered + rejected + held + dropped.total - recovered - replayed }
 }
 
 extension RouteLedger {
@@ -169,7 +165,5 @@ extension [DropReason: Int] {
     /// ```
     public var total: Int { values.reduce(0, +) }
 
-    package mutating func add(_ count: Int, _ reason: DropReason) {
-        self[reason, default: 0] += count
-    }
+    package mutating func add(_ count: Int, _ reason: DropReason) { self[reason, default: 0] += count }
 }

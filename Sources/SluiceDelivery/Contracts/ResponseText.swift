@@ -3,9 +3,7 @@
 struct ResponseText: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
     let text: String?
 
-    init(_ text: String?) {
-        self.text = text
-    }
+    init(_ text: String?) { self.text = text }
 
     static func == (one: ResponseText, other: ResponseText) -> Bool { true }
     func hash(into hasher: inout Hasher) {}

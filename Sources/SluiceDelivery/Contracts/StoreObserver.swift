@@ -68,7 +68,5 @@ public struct StoreObserver: Sendable {
     /// ```swift
     /// observer.note("the database is slow: an append took 2 s")
     /// ```
-    public func note(_ message: String) {
-        onNote(message)
-    }
+    public func note(_ message: String) { onNote(message) }
 }

@@ -10,9 +10,7 @@ public struct TransportObserver: Sendable {
     /// ```
     ///
     /// - Parameter onNote: Called with each message, on the thread that calls ``note(_:)``.
-    public init(onNote: @escaping @Sendable (_ message: String) -> Void = { _ in }) {
-        self.onNote = onNote
-    }
+    public init(onNote: @escaping @Sendable (_ message: String) -> Void = { _ in }) { self.onNote = onNote }
 
     /// Passes a message to the host's diagnostics, as ``Diagnostic/Kind/note``. Call this from any thread, with no
     /// lock held.
@@ -22,7 +20,5 @@ public struct TransportObserver: Sendable {
     /// ```
     ///
     /// - Parameter message: The problem and how to solve it, without secrets and contents of events.
-    public func note(_ message: String) {
-        onNote(message)
-    }
+    public func note(_ message: String) { onNote(message) }
 }

@@ -114,9 +114,7 @@ public struct Verdicts: Sendable, Hashable {
     }
     private var words = ResponseText(nil)
 
-    private init(_ kind: Kind, status: Int?) {
-        (self.kind, self.status) = (kind, status)
-    }
+    private init(_ kind: Kind, status: Int?) { (self.kind, self.status) = (kind, status) }
 
     /// One verdict for the request as a whole.
     public static func all(_ verdict: Verdict, status: Int? = nil) -> Verdicts {

@@ -16,9 +16,7 @@ struct RouteJournal: Sendable {
     /// Changes of the ledger's dead letters.
     private(set) var letterChanges = 0
 
-    init(name: String) {
-        ledger = RouteLedger(name: name)
-    }
+    init(name: String) { ledger = RouteLedger(name: name) }
 
     mutating func report(_ kind: Diagnostic.Kind, _ message: String) {
         diagnostics.append(Diagnostic(kind: kind, route: ledger.name, message: message))

@@ -15,9 +15,7 @@ extension RouteRuntime {
     }
 
     /// Deletes all waiting events, and returns whether all of them are gone. Dead letters stay.
-    package func deleteAll() async -> Bool {
-        await erase(where: { _ in true }, inStore: deleteStored).isComplete
-    }
+    package func deleteAll() async -> Bool { await erase(where: { _ in true }, inStore: deleteStored).isComplete }
 
     private func erase(
         where isMatch: @escaping @Sendable (EventLine) -> Bool,

@@ -68,9 +68,7 @@ package final class RouteRuntime: Sendable {
 
     /// Starts a worker unless delivery has ended.
     func startWorker() {
-        tasks.withLock { tasks in
-            tasks?.append(startTask { await Worker(self).work() })
-        }
+        tasks.withLock { $0?.append(startTask { await Worker(self).work() }) }
     }
 
     /// Drains until nothing waits, `deadline` has passed or `maximumFailures` attempts in a row got no response, and closes
@@ -136,9 +134,7 @@ package final class RouteRuntime: Sendable {
     }
 
     /// Counts an event that was not stored.
-    package func refused(_ error: SluiceError) {
-        update { $0.journal.refused(error) }
-    }
+    package func refused(_ error: SluiceError) { update { $0.journal.refused(error) } }
 
     /// Stores events together, and counts them.
     package func append(contentsOf lines: [EventLine]) {

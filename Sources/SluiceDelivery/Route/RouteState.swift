@@ -302,9 +302,7 @@ struct RouteState: Sendable {
     /// Applies the answer to a part.
     ///
     /// - Returns: the actions for the store, with the worker at the gate if there are any; nil if delivery was stopped.
-    mutating func answered(
-        _ part: Part, _ verdicts: Verdicts, at now: Duration, random: () -> UInt64
-    ) -> Settlement? {
+    mutating func answered(_ part: Part, _ verdicts: Verdicts, at now: Duration, random: () -> UInt64) -> Settlement? {
         // The receiver's word comes too late: the store is closed, and the batch stays in it.
         guard !isStopped else { return nil }
         let answer = Answer(verdicts, count: part.places.count)

@@ -60,9 +60,7 @@ extension Answer {
         }
     }
 
-    private mutating func fail(_ events: [[Int]], _ failure: Failure) {
-        (failed, self.failure) = (events, failure)
-    }
+    private mutating func fail(_ events: [[Int]], _ failure: Failure) { (failed, self.failure) = (events, failure) }
 
     private mutating func readWhole(_ verdict: Verdict, _ verdicts: Verdicts, _ events: [Int]) {
         switch verdict.kind {

@@ -21,9 +21,7 @@ struct Pause: Sendable {
     /// The pause of an expected failure is shorter by this many steps of growth, a tenth at first, and grows half as fast.
     private static let expected = 9.0
 
-    init(_ policy: DeliveryPolicy) {
-        self.policy = policy
-    }
+    init(_ policy: DeliveryPolicy) { self.policy = policy }
 
     /// Whether the last failures have lengthened the next pause.
     var hasGrown: Bool { exponent > 0 }

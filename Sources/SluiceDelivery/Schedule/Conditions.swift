@@ -24,9 +24,7 @@ struct Conditions: Sendable {
     /// The time in which no batch is started, because the system is about to suspend the process.
     private var suspension: Range<Duration>?
 
-    init(_ policy: DeliveryPolicy) {
-        sendsOverMeteredNetworks = policy.sendsOverMeteredNetworks
-    }
+    init(_ policy: DeliveryPolicy) { sendsOverMeteredNetworks = policy.sendsOverMeteredNetworks }
 
     // MARK: Inputs
 
@@ -81,7 +79,5 @@ struct Conditions: Sendable {
     }
 
     /// The end of the suspension that is expected; nil if a batch can be started.
-    func suspensionEnd(at now: Duration) -> Duration? {
-        suspension.flatMap { $0.contains(now) ? $0.upperBound : nil }
-    }
+    func suspensionEnd(at now: Duration) -> Duration? { suspension.flatMap { $0.contains(now) ? $0.upperBound : nil } }
 }

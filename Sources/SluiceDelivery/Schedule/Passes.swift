@@ -100,9 +100,7 @@ struct Passes: Sendable {
     // MARK: Decisions
 
     /// Whether a flush asks the store, even if nothing seems to wait.
-    var isEmptying: Bool {
-        mustBegin || pass.map { $0.slack > 0 && $0.rest > 0 } ?? false
-    }
+    var isEmptying: Bool { mustBegin || pass.map { $0.slack > 0 && $0.rest > 0 } ?? false }
 
     /// Begins and ends passes.
     ///
@@ -133,7 +131,5 @@ struct Passes: Sendable {
     /// Events that the pass still covers.
     private var covered: Int { max(0, pass?.rest ?? 0) }
 
-    private mutating func begin(_ pass: Pass) {
-        (self.pass, mustBegin, due) = (pass, false, nil)
-    }
+    private mutating func begin(_ pass: Pass) { (self.pass, mustBegin, due) = (pass, false, nil) }
 }
