@@ -285,7 +285,7 @@ package final class RouteRuntime: Sendable {
     private func runActions() {
         let actions = state.withLock { $0.takeActions() }
         for diagnostic in actions.diagnostics { onDiagnostic(diagnostic) }
-        for resume in actions.waiters + actions.flushes { resume() }
+        for resume in actions.resumptions { resume() }
         // Last, because a drive can hang.
         if actions.mustClose {
             store.close()

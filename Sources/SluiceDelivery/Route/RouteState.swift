@@ -35,10 +35,9 @@ struct RouteState: Sendable {
         gate.mustClose || !waiters.ended.isEmpty || !flushes.ended.isEmpty || !journal.diagnostics.isEmpty
     }
 
-    mutating func takeActions() -> Actions {
-        Actions(
-            waiters: waiters.ended.takeAll(), flushes: flushes.ended.takeAll(),
-            diagnostics: journal.diagnostics.takeAll(), mustClose: gate.takeClosing())
+    /// Takes what follows from changes, to be done without the lock.
+    mutating func takeActions() -> (resumptions: [@Sendable () -> Void], diagnostics: [Diagnostic], mustClose: Bool) {
+        (waiters.ended.takeAll() + flushes.ended.takeAll(), journal.diagnostics.takeAll(), gate.takeClosing())
     }
 
     // MARK: Events
@@ -421,14 +420,6 @@ struct Settlement: Sendable {
     var rejected: Int { actions.reduce(0) { if case .reject(let events, _) = $1 { $0 + events.count } else { $0 } } }
     /// Events with a final verdict.
     var resolved: Int { answer.accepted.count + rejected }
-}
-
-/// The actions that follow from a change of ``RouteState``. Run them without the lock.
-struct Actions: Sendable {
-    let waiters: [@Sendable () -> Void]
-    let flushes: [@Sendable () -> Void]
-    let diagnostics: [Diagnostic]
-    let mustClose: Bool
 }
 
 extension Array {

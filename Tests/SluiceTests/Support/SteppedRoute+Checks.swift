@@ -31,11 +31,12 @@ extension SteppedRoute {
     }
 
     mutating func endStep() {
+        let wakes = !state.waiters.ended.isEmpty
         let actions = state.takeActions()
-        if !actions.waiters.isEmpty {
+        if wakes {
             for case (let index, .asleep(let awake)) in threads.enumerated() { threads[index] = awake }
         }
-        for resume in actions.flushes { resume() }
+        for resume in actions.resumptions { resume() }
         if actions.mustClose { threads.append(.closing) }
         for end in ends.withLock({ ends in
             defer { ends = [] }; return ends
