@@ -91,7 +91,7 @@ package final class RouteRuntime: Sendable {
         let lateEnds = [1, 2].map { number in
             call(at: deadline + RouteRuntime.grace * number) { self.startTask { self.update { $0.abandon() } } }
         }
-        await wait { $0.gate.isClosed ? () : nil }
+        await withCheckedContinuation { continuation in update { $0.shutdowns.append { continuation.resume() } } }
         for task in [end] + lateEnds { task.cancel() }
         close()
     }
@@ -289,7 +289,7 @@ package final class RouteRuntime: Sendable {
         // Last, because a drive can hang.
         if actions.mustClose {
             store.close()
-            update { $0.didClose() }
+            update { $0.gate.didClose() }
         }
     }
 

@@ -16,6 +16,8 @@ struct RouteState: Sendable {
     var gate = StoreGate()
     var waiters = Waiters()
     private var flushes = Flushes()
+    /// Let shutdowns continue when the store is closed.
+    var shutdowns: [@Sendable () -> Void] = []
     /// The erasures that the host has begun, and the ended ones: one is made after the other.
     private var erasures = (begun: 0, ended: 0)
     /// The value of ``Waiters/inputs`` when a worker began to take a batch; nil after it. Only one worker takes at a time.
@@ -31,13 +33,15 @@ struct RouteState: Sendable {
         journal = RouteJournal(name: name)
     }
 
+    /// Whether something can follow from changes. At the end, any change can let the store be closed.
     var hasActions: Bool {
-        gate.mustClose || !waiters.ended.isEmpty || !flushes.ended.isEmpty || !journal.diagnostics.isEmpty
+        gate.isEnding || !waiters.ended.isEmpty || !flushes.ended.isEmpty || !journal.diagnostics.isEmpty
     }
 
     /// Takes what follows from changes, to be done without the lock.
     mutating func takeActions() -> (resumptions: [@Sendable () -> Void], diagnostics: [Diagnostic], mustClose: Bool) {
-        (waiters.ended.takeAll() + flushes.ended.takeAll(), journal.diagnostics.takeAll(), gate.takeClosing())
+        let resumptions = waiters.ended.takeAll() + flushes.ended.takeAll() + (gate.isClosed ? shutdowns.takeAll() : [])
+        return (resumptions, journal.diagnostics.takeAll(), gate.takeClosing())
     }
 
     // MARK: Events
@@ -155,11 +159,6 @@ struct RouteState: Sendable {
         waiters.stop()
     }
 
-    mutating func didClose() {
-        gate.didClose()
-        waiters.changed()
-    }
-
     /// Ends the wait of a shutdown for a store that is still in use. On a busy machine, the thread that closes the store may
     /// not have started yet. This call then closes the store, and the next call ends the wait.
     mutating func abandon() {
@@ -167,7 +166,6 @@ struct RouteState: Sendable {
         guard gate.abandon() else { return }
         journal.report(
             .store, "the store is still in use after the deadline of the shutdown, and is closed when that use ends")
-        waiters.changed()
     }
 
     // MARK: Deciding

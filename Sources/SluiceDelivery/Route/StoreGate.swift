@@ -21,8 +21,6 @@ struct StoreGate: Sendable {
     var isClosed: Bool { state == .closed || state == .abandoned }
     /// Whether a shutdown has ended while the store was still in use.
     var isAbandoned: Bool { state == .abandoned }
-    /// Whether the store must be closed now: see ``takeClosing()``.
-    var mustClose: Bool { (state == .closing || state == .abandoned) && uses == 0 }
 
     mutating func open() { state = .open }
 
@@ -52,7 +50,7 @@ struct StoreGate: Sendable {
 
     /// - Returns: whether the caller must close the store now, without a lock, and call ``didClose()``. True once.
     mutating func takeClosing() -> Bool {
-        guard mustClose else { return false }
+        guard state == .closing || state == .abandoned, uses == 0 else { return false }
         uses += 1
         return true
     }

@@ -1,4 +1,4 @@
-/// The callers that wait for a change of a route: shutdowns, erasures and idle workers. This is a value without I/O.
+/// The callers that wait for a change of a route: erasures and idle workers. This is a value without I/O.
 struct Waiters: Sendable {
     private var waiting: [@Sendable () -> Void] = []
     /// Lets callers continue. Call these without the lock.

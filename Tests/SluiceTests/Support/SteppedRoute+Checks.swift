@@ -63,7 +63,7 @@ extension SteppedRoute {
 
     /// If all threads wait for the receiver or a change, a worker that looks finds nothing to do, and no earlier time.
     mutating func checkSleep() {
-        guard uncounted.isEmpty, threads.prefix(workers).contains(where: \.isAsleep),
+        guard uncounted.isEmpty, threads.contains(where: \.isAsleep),
             threads.allSatisfy({ $0.isAsleep || $0.isEnded || $0.isSending }),
             state.waiters.alarm.map({ $0 > now }) ?? true
         else { return }
@@ -95,6 +95,9 @@ extension SteppedRoute {
             if left > blur - call.blur, call.interruptions == interruptions, call.deadline.map({ now < $0 }) ?? true {
                 fail("a flush ends before its events are sent: \(report)")
             }
+        case .close:
+            deadline = nil
+            if !isClosed { fail("a shutdown ends before the store is closed") }
         case .deletion(let key, let isComplete):
             guard let call = calls.removeValue(forKey: key) else { return fail("a deletion ends twice") }
             if isComplete, !call.events.allSatisfy({ fates[$0] != nil }) { fail("a deletion spares an event") }

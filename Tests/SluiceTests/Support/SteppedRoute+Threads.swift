@@ -14,7 +14,7 @@ extension SteppedRoute {
         case fallingAsleep(inputs: Int, awake: Thread)
         case erasing(Erasure), erasingIn([OpenBatch], Erasure), removing([OpenBatch], Erasure)
         case tookToDelete(Batch, Erasure), erased(ErasureReport, Erasure), leavingGate
-        case stopping(deadline: Duration), awaitingEnd, closing, closed
+        case stopping(deadline: Duration), closing, closed
     }
 
     private mutating func use<Value>(_ body: (inout RouteState, Duration, () -> UInt64) -> Value) -> Value {
@@ -52,15 +52,11 @@ extension SteppedRoute {
         case .stopping(let deadline):
             state.stop(deadline: deadline)
             state.gate.leave()
-        case .awaitingEnd:
-            guard state.gate.isClosed else { return .fallingAsleep(inputs: state.waiters.inputs, awake: thread) }
-            deadline = nil
-            if !isClosed { fail("a shutdown ends before the store is closed") }
         case .closing:
             if isClosed { fail("the store is closed twice") }
             isClosed = true
             return .closed
-        case .closed: state.didClose()
+        case .closed: state.gate.didClose()
         }
         return .ended
     }

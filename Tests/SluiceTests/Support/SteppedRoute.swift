@@ -23,7 +23,7 @@ struct SteppedRoute {
     }
 
     enum End {
-        case flush(Int, FlushReport), deletion(Int, Bool)
+        case flush(Int, FlushReport), deletion(Int, Bool), close
     }
 
     var state: RouteState
@@ -170,7 +170,7 @@ struct SteppedRoute {
 
     mutating func shutDown(deadline: Duration) {
         if state.gate.enter() { threads.append(.stopping(deadline: deadline)) }
-        threads.append(.awaitingEnd)
+        state.shutdowns.append { [ends] in ends.withLock { $0.append(.close) } }
         self.deadline = min(deadline, self.deadline ?? deadline)
         interruptions += 1
         endStep()
