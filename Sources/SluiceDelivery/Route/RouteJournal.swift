@@ -115,7 +115,9 @@ struct RouteJournal: Sendable {
         }
         for case .reject(let events, _) in settlement.actions {
             for (reason, events) in Dictionary(grouping: events, by: \.failure.reason) {
-                reportDeadLetters(events, reason)
+                guard let count = deadLetters.add(events.count, reason), let last = events.last else { continue }
+                let letters = count == 1 ? "1 event became a dead letter" : "\(count) events became dead letters"
+                report(.rejected, "\(letters): \(reason) (the last one: \(last.name))")
             }
         }
         ledger.delivered += answer.accepted.count
@@ -130,12 +132,6 @@ struct RouteJournal: Sendable {
         guard !hasReportedDoubt, !isSearching || row >= 8 else { return }
         hasReportedDoubt = true
         report(failure.kind == .refused ? .paused : .retrying, failure.reason)
-    }
-
-    private mutating func reportDeadLetters(_ events: [DeliveryRule.Refused], _ reason: String) {
-        guard let count = deadLetters.add(events.count, reason), let last = events.last else { return }
-        let letters = count == 1 ? "1 event became a dead letter" : "\(count) events became dead letters"
-        report(.rejected, "\(letters): \(reason) (the last one: \(last.name))")
     }
 }
 

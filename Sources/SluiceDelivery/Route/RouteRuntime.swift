@@ -4,7 +4,6 @@ package final class RouteRuntime: Sendable {
     let store: any Store
     let transport: any Transport
     let environment: PipelineEnvironment
-    private let workers: Int
     private let onDiagnostic: @Sendable (Diagnostic) -> Void
     private let state: Locked<RouteState>
     /// The tasks of the workers; nil when delivery has ended.
@@ -22,7 +21,6 @@ package final class RouteRuntime: Sendable {
         self.transport = transport
         self.environment = environment
         self.onDiagnostic = onDiagnostic
-        workers = policy.maximumBatchesInFlight
         state = Locked(
             RouteState(
                 name: name, policy: policy, maximumBatchSize: transport.maximumBatchSize, capacity: store.capacity))
@@ -63,7 +61,7 @@ package final class RouteRuntime: Sendable {
     }
 
     package func start() {
-        for _ in 0..<workers { startWorker() }
+        for _ in 0..<update({ $0.rule.maximumInFlight }) { startWorker() }
     }
 
     /// Starts a worker unless delivery has ended.

@@ -48,7 +48,7 @@ struct DeliveryRule: Sendable {
     private(set) var blame = Blame()
     private var pause: Pause
     private(set) var sizes: BatchSizes
-    private let maximumInFlight: Int
+    let maximumInFlight: Int
     /// The number of failures since the last acceptance.
     private(set) var row = 0
     /// The first and the last failures since the last acceptance, with the events that each can blame, in groups.
