@@ -166,10 +166,11 @@ package final class RouteRuntime: Sendable {
     /// Sends batches of other sizes, or at other intervals. Nil changes nothing.
     package func setFlush(count: Int?, interval: Duration?) { update { $0.setFlush(count: count, interval: interval) } }
 
-    package func setPaused(_ isPaused: Bool) { update { $0.setPaused(isPaused) } }
+    package func setPaused(_ isPaused: Bool) { update { $0.setConditions { $0.isPaused = isPaused } } }
 
     package func expectSuspension(in time: Duration?) {
-        update { $0.expectSuspension(in: time, at: environment.time.continuousTime()) }
+        let now = environment.time.continuousTime()
+        update { $0.setConditions { $0.expectSuspension(in: time, at: now) } }
     }
 
     /// Cancels the requests in flight, before a suspension. Their batches stay in the store, and other workers resend them.

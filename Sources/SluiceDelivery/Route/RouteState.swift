@@ -119,14 +119,8 @@ struct RouteState: Sendable {
         requestFlush()
     }
 
-    mutating func setPaused(_ isPaused: Bool) {
-        conditions.isPaused = isPaused
-        waiters.changed()
-    }
-
-    /// See ``Conditions/expectSuspension(in:at:)``.
-    mutating func expectSuspension(in time: Duration?, at now: Duration) {
-        conditions.expectSuspension(in: time, at: now)
+    mutating func setConditions(_ change: (inout Conditions) -> Void) {
+        change(&conditions)
         waiters.changed()
     }
 

@@ -4,15 +4,6 @@ internal import SluiceLibC
 ///
 /// A failure is the fault of one of its events, or of none. The fewer of them are left, the more each is blamed.
 struct Blame: Sendable {
-    /// A former failure whose events are not all accepted yet.
-    private struct Cause: Sendable {
-        /// Events that are not accepted.
-        var left: Int
-        /// The acceptances directly before and after it: 0, 1 or 2.
-        let witnesses: Int
-        let failure: Answer.Failure
-    }
-
     /// The knowledge about one event.
     struct Mark: Sendable {
         /// The failures that it was in, by number.
@@ -26,7 +17,9 @@ struct Blame: Sendable {
     }
 
     private var marks: [EventKey: Mark] = [:]
-    private var causes: [Int: Cause] = [:]
+    /// The former failures whose events are not all accepted yet, by number: how many events are left, and the acceptances
+    /// directly before and after the failure, 0, 1 or 2.
+    private var causes: [Int: (left: Int, witnesses: Int, failure: Answer.Failure)] = [:]
     private var failures = 0
     /// The failures that were chance, and all answers that are no event's fault. Both fade.
     private var chances = (failures: 0.0, all: 0.0)
@@ -111,7 +104,7 @@ struct Blame: Sendable {
     mutating func add(_ keys: [EventKey], _ failure: Answer.Failure, witnesses: Int) {
         if keys.count == 1, self[keys[0]].causes.count >= Self.mostCauses { return }
         failures += 1
-        causes[failures] = Cause(left: keys.count, witnesses: witnesses, failure: failure)
+        causes[failures] = (keys.count, witnesses, failure)
         for key in keys { marks[key, default: Mark()].causes.append(failures) }
     }
 

@@ -18,15 +18,17 @@ enum HostStep: CaseIterable {
         case .evict: route.lose(evicts: true)
         case .stick: route.store.isStuck = true
         case .failToRead: route.isUnreadable = true
-        case .pause: route.change { $0.setPaused(true) }
+        case .pause: route.change { $0.setConditions { $0.isPaused = true } }
         case .disconnect: route.change { $0.connectivityChanged(.unavailable) }
-        case .suspend: route.change { $0.expectSuspension(in: .seconds(3), at: now) }
+        case .suspend: route.change { $0.setConditions { $0.expectSuspension(in: .seconds(3), at: now) } }
         case .free:
             (route.isHeldBack, route.store.isStuck, route.isUnreadable) = (false, false, false)
             route.change {
-                $0.setPaused(false)
+                $0.setConditions { conditions in
+                    conditions.isPaused = false
+                    conditions.expectSuspension(in: nil, at: now)
+                }
                 $0.connectivityChanged(.available)
-                $0.expectSuspension(in: nil, at: now)
             }
         case .takeBack: route.takeBack()
         case .setFlush: route.change { $0.setFlush(count: 3, interval: nil) }
