@@ -113,4 +113,9 @@ for (launch, ledger) in [("launch 1", first), ("launch 2", second)] {
 }
 precondition(first.routes[0].waiting == second.routes[0].recovered && second.routes[0].waiting == 0)
 try FileManager.default.removeItem(atPath: folder)
-print("\nNow see your own events in the browser: Docs/Inspector.md\n")
+print(
+    """
+
+    Now see your own events in the browser. Start this, and the README's program:
+        swift run --package-path Examples/Inspector sluice collect
+    """)

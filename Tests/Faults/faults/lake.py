@@ -58,10 +58,10 @@ def trial(machine, figures, lake, seed):
     kills = torn = 0
     well = False
     try:
+        beside = None
         if is_short:
             books.add(live(machine, directory, "--writer", 3, *options, "track 20000", "close"), writer=3)
-        beside = None
-        if random.random() < 0.5:
+        elif random.random() < 0.5:
             beside = Life(machine, directory, "--delivers", "--writer", 1, *options, interactive=True)
             beside.tell("track 2000")
         for number in range(2):
