@@ -47,7 +47,7 @@ public struct DeliveryPolicy: Sendable, Hashable {
     /// The pause is drawn from 10 % to 100 % of min(``maximumBackOff``, `backOff` × 1.3ⁿ). A pause raises n by 1, and an
     /// acceptance lowers it by 4. Pauses are shorter while the events at fault are searched. After a refusal, such as 401
     /// or 404, the pause is drawn from 50 % to 100 %, and grows to 16 × ``maximumBackOff`` while the
-    /// receiver accepts nothing: only you can mend a wrong key.
+    /// receiver accepts nothing: only you can fix a wrong key.
     public var backOff: Duration
     /// The longest pause: 300 s by default, ``backOff`` to a year.
     public var maximumBackOff: Duration

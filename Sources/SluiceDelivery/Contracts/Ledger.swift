@@ -51,7 +51,7 @@ public struct RouteLedger: Sendable, Hashable {
     /// Events that still have to be delivered.
     ///
     /// The route counts an event when the store has accepted or found it, and stops counting it when it is delivered,
-    /// rejected or lost.
+    /// rejected, deleted or lost.
     public package(set) var waiting = 0
     /// Events that a processor of the route inserted. They are part of ``received`` and not of ``Ledger/tracked``.
     public package(set) var inserted = 0
@@ -71,10 +71,10 @@ public struct RouteLedger: Sendable, Hashable {
     public package(set) var rejected = 0
     /// Dead letters that the host has turned back into waiting events.
     public package(set) var replayed = 0
-    /// Dead letters in the store, of this process and of earlier ones. The route asks the store when an event is rejected,
-    /// when dead letters are replayed or discarded, and at the shutdown.
+    /// Dead letters in the store, of this process and of earlier ones. The route asks the store when it opens, when an event
+    /// is rejected, when dead letters are replayed or discarded, after an erasure, and at the shutdown.
     public package(set) var deadLetters = 0
-    /// Dead letters that are gone, by reason: evicted by the store or discarded by the host.
+    /// Dead letters that are gone, by reason: evicted by the store, or discarded or erased by the host.
     public package(set) var droppedDeadLetters: [DropReason: Int] = [:]
     /// Events that were lost before or in the store, by reason.
     public package(set) var dropped: [DropReason: Int] = [:]
@@ -102,7 +102,8 @@ extension RouteLedger {
     public struct Attempts: Sendable, Hashable {
         /// Calls of ``Transport/send(_:)`` that have returned. A call that is cancelled before a suspension doesn't count.
         public package(set) var total = 0
-        /// Attempts that the receiver answered in any other way than with an acceptance, or did not answer.
+        /// Attempts after which at least one event counts as failed, or that neither accepted an event nor made a dead
+        /// letter. A part that the transport finds too large, and doesn't send, is no failure.
         public package(set) var failed = 0
         /// Why the last attempt failed; nil after an attempt that did not fail.
         public package(set) var lastFailure: String?

@@ -83,7 +83,7 @@ public protocol Store: Sendable {
     /// ```
     ///
     /// - Parameter size: the requested size. A store that deletes in larger units may exceed it. The pipeline then sends the
-    ///   batch in parts and settles it as a whole.
+    ///   batch in parts, settles accepted events with ``settle(_:of:)``, and removes the batch when no event is left.
     /// - Returns: a batch with at least one event, all of one priority. Nil if every event is already handed out.
     /// - Throws: an error if the events can't be read now. The pipeline tries later.
     func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch?
@@ -98,7 +98,7 @@ public protocol Store: Sendable {
     /// Keeps delivered events of a batch from being sent again. The batch stays handed out, and its other events keep their
     /// place, order and age.
     ///
-    /// A route calls this method once per answer of a receiver that leaves the rest of the batch open. Implement it
+    /// A route calls this method once per answer that accepts events of the batch and leaves others. Implement it
     /// if your store outlives its process: a later process must not return these events, even if this one is killed
     /// now. They count in ``backlog`` until the batch is settled. A failure has no effect on this
     /// process: the later process can return the events then. The default does nothing.

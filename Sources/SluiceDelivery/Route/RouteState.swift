@@ -3,20 +3,20 @@
 ///
 /// This is a value without I/O. ``RouteRuntime`` calls the store, the transport and the host's closures without the lock.
 ///
-/// The route counts its waiting events itself, because everything that enters or leaves its store passes it. The store has
-/// an event a moment before the route counts it. Therefore the number can be too low for that moment, and never too high.
+/// The route counts its waiting events, because everything that enters or leaves its store passes it. It counts an event a
+/// moment after the store has it. So a worker can find `untaken` too low, and too high only if the store hides a loss.
 struct RouteState: Sendable {
     private(set) var rule: DeliveryRule
     private var passes: Passes
     private var conditions: Conditions
-    /// The end that the host has asked for. After so many failures without a response, it doesn't wait for the next attempt:
-    /// there is no network or no receiver.
+    /// The end that the host has asked for. After so many failures in a row, the last one without a response, it doesn't wait
+    /// for the next attempt: there is no network or no receiver.
     private var stop: (deadline: Duration, maximumFailures: Int)?
     var journal: RouteJournal
     var gate = StoreGate()
     var waiters = Waiters()
     private var flushes = Flushes()
-    /// Let shutdowns continue when the store is closed.
+    /// Let shutdowns continue when the store is closed or abandoned.
     var shutdowns: [@Sendable () -> Void] = []
     /// The erasures that the host has begun, and the ended ones: one is made after the other.
     private var erasures = (begun: 0, ended: 0)
@@ -38,7 +38,7 @@ struct RouteState: Sendable {
         gate.isEnding || !waiters.ended.isEmpty || !flushes.ended.isEmpty || !journal.diagnostics.isEmpty
     }
 
-    /// Takes what follows from changes, to be done without the lock.
+    /// Takes the consequences of changes, to be handled without the lock.
     mutating func takeActions() -> (resumptions: [@Sendable () -> Void], diagnostics: [Diagnostic], mustClose: Bool) {
         let resumptions = waiters.ended.takeAll() + flushes.ended.takeAll() + (gate.isClosed ? shutdowns.takeAll() : [])
         return (resumptions, journal.diagnostics.takeAll(), gate.takeClosing())
@@ -138,8 +138,8 @@ struct RouteState: Sendable {
         if journal.ledger.waiting > 0 || journal.ledger.unreadBytes > 0 { requestFlush() }
     }
 
-    /// Drains until nothing waits or the earliest deadline is reached, or until `maximumFailures` attempts in a row got no
-    /// response.
+    /// Drains until more sending can't help or the earliest deadline is reached, or until `maximumFailures` attempts in a row
+    /// failed and the last got no response.
     mutating func stop(deadline: Duration, maximumFailures: Int = .max) {
         stop = (min(deadline, stop?.deadline ?? deadline), maximumFailures)
         requestFlush()

@@ -17,14 +17,14 @@ struct Blame: Sendable {
     }
 
     private var marks: [EventKey: Mark] = [:]
-    /// The former failures whose events are not all accepted yet, by number: how many events are left, and the acceptances
-    /// directly before and after the failure, 0, 1 or 2.
+    /// The former failures whose events are not all accepted yet, by number: how many events are left, the acceptances
+    /// directly before and after the failure (0, 1 or 2), and the failure itself.
     private var causes: [Int: (left: Int, witnesses: Int, failure: Answer.Failure)] = [:]
     private var failures = 0
     /// The failures that were chance, and all answers that are no event's fault. Both fade.
     private var chances = (failures: 0.0, all: 0.0)
     /// How much a failure with no, one and two witnesses counts: with a receiver that refuses four of five requests, a
-    /// thirteenth. One witness says little, and nothing unless the receiver is well.
+    /// thirteenth. One witness says little, and nothing from a chance of 2.5 % on.
     private var weights = [0.0, 0.0, 1.0]
 
     /// A receiver that fails less often is well: a failure counts whole.
@@ -100,7 +100,7 @@ struct Blame: Sendable {
 
     mutating func change(_ key: EventKey, _ body: (inout Mark) -> Void) { body(&marks[key, default: Mark()]) }
 
-    /// Blames events for a failure. More failures of one event than this say nothing new.
+    /// Blames events for a failure. With `mostCauses` failures, an event gets no more of its own: they say nothing new.
     mutating func add(_ keys: [EventKey], _ failure: Answer.Failure, witnesses: Int) {
         if keys.count == 1, self[keys[0]].causes.count >= Self.mostCauses { return }
         failures += 1

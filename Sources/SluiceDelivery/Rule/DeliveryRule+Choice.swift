@@ -67,7 +67,7 @@ extension DeliveryRule {
         _ others: [(batch: Int, places: [Int])], _ skip: Int, _ last: Set<EventKey>, _ now: Duration,
         _ random: () -> UInt64
     ) -> Part? {
-        // And so is each batch.
+        // Each batch is asked once before any is asked twice.
         let unasked = others.filter { number, _ in
             open[number].rest.allSatisfy { blame[open[number].key($0)].tries == 0 }
         }
@@ -78,7 +78,7 @@ extension DeliveryRule {
             if last.count < 2 { return nil }
             found = candidates { last.contains($0) && blame[$0].tries == 0 && blame[$0].due <= now }
             most = min(most, max(1, (found.first?.places.count ?? 0) / 2))
-            // The newest events of the only batch are not those which earlier processes could not send.
+            // Of the only batch, the newest events are the least likely to have failed in earlier processes.
             isLast = row == 1 && blame.isNew
         }
         guard !found.isEmpty else { return nil }

@@ -54,7 +54,7 @@ struct DeliveryRule: Sendable {
     /// The first and the last failures since the last acceptance, with the events that each can blame, in groups.
     private(set) var failed: [(groups: [[EventKey]], failure: Answer.Failure)] = []
     private(set) var probeEvents = 1
-    /// Whether the store could not return a batch since the last answer. Open events are sent before it is asked again.
+    /// Whether the last take failed, and no answer has come since. Open events are sent before the next take.
     private(set) var isStoreFailing = false
     /// Events without a final verdict in all open batches.
     private(set) var waiting = 0
@@ -67,7 +67,7 @@ struct DeliveryRule: Sendable {
     private static let maximumRetryAfter = Duration.seconds(3_600)
 
     /// `capacity` is the number of bytes that the store keeps. Good events are found behind many bad ones, but the store can't
-    /// evict what a search has taken. `maximum` is the largest batch that the transport takes.
+    /// evict events that a search has taken. `maximum` is the largest batch that the transport takes.
     init(_ policy: DeliveryPolicy, maximum: BatchSize = .unlimited, capacity: Int = .max) {
         pause = Pause(policy)
         sizes = BatchSizes(policy, maximum: maximum)
@@ -220,7 +220,7 @@ struct DeliveryRule: Sendable {
         return actions
     }
 
-    /// The row of failures ends, and those that have a witness blame their events.
+    /// Ends the row. Each failure with a witness blames its events.
     ///
     /// - Returns: the guilty ones.
     private mutating func accepted(_ count: Int, at now: Duration) -> [Refused] {

@@ -1,13 +1,13 @@
 /// A batch that the store has handed out, with the events that still have no final verdict.
 struct OpenBatch: Sendable {
     let batch: Batch
-    /// The size of its parts.
+    /// The requested size, which limits its parts.
     let size: BatchSize
     /// The rest: the places of the events without a final verdict, in their order.
     private(set) var rest: [Int]
     /// Whether a worker sends a part of it, or tells the store an answer.
     var isInFlight = false
-    /// Failed attempts since an answer without a failure.
+    /// Failed attempts since an acceptance without a failure.
     var retries = 0
 
     init(_ batch: Batch, size: BatchSize) {

@@ -66,7 +66,7 @@ struct Conditions: Sendable {
         return if case .due(let time) = networkNotice { time } else { nil }
     }
 
-    /// Decides when the host is told that events wait because the network is unknown.
+    /// Whether to tell the host now that events wait because the network is unknown.
     ///
     /// - Parameters:
     ///   - isAwaited: whether the host waits for the events, and must be told now.

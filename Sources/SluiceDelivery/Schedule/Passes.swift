@@ -6,8 +6,8 @@ struct Passes: Sendable {
     private struct Pass: Sendable {
         /// The events that it still covers, at most.
         var rest: Int
-        /// In a flush, so many events can be stored and not counted yet: only the store knows when it's empty. Zero in other
-        /// passes.
+        /// In a flush, or after critical events were taken, so many events can be stored and not counted yet: only the store
+        /// knows when it's empty. Zero in other passes.
         var slack = 0
         /// The critical events that were taken.
         var overtaking = 0
@@ -106,7 +106,7 @@ struct Passes: Sendable {
     ///
     /// - Parameters:
     ///   - waiting: the events that can be taken.
-    ///   - mustSend: whether a pause has ended, or the route drains.
+    ///   - mustSend: whether the last attempt failed, a pause has ended, or the route drains.
     ///   - now: the time.
     /// - Returns: whether events may be taken from the store now.
     mutating func maySend(_ waiting: Int, mustSend: Bool, at now: Duration) -> Bool {
