@@ -215,7 +215,7 @@ public final class Consent: Processor {
 
     /// Forwards the held events in their order. Later events pass when the last one has continued.
     ///
-    /// - Returns: The ids of the sign-ups among them. Nil if another call does this, or the next pipeline will.
+    /// - Returns: The ids of the stored sign-ups among them. Nil if another call does this, or the next pipeline will.
     private func release() -> Set<EventID>? {
         let isConnected = context.isConnected
         let isFirst = waiting.withLock { held in
@@ -226,8 +226,7 @@ public final class Consent: Processor {
         guard isFirst else { return nil }
         var signUps: Set<EventID> = []
         while let event = nextHeld() {
-            context.forward(event)
-            if event.name == "$SignUp" { signUps.insert(event.id) }
+            if context.forward(event), event.name == "$SignUp" { signUps.insert(event.id) }
         }
         if let install = waiting.withLock({ $0.missed.removeValue(forKey: "$AppInstall") }) { insert(install) }
         return signUps

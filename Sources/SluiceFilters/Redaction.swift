@@ -65,7 +65,8 @@ public struct Redaction: Processor {
         if let keys { return keys.contains(property.name) }
         switch property.value {
         case .bool: return false
-        case .int, .double: return Redaction.codeNames.contains(property.name)
+        // Under a plural, it is a count.
+        case .int, .double: return Redaction.codeNames.contains(property.name) && !property.name.hasSuffix("s")
         default: return Redaction.secretNames.contains(property.name)
         }
     }

@@ -73,11 +73,12 @@ extension Revenue {
         return own
     }
 
-    /// The host's `order_id`: an integer, also as a text, or a text that doesn't stand for a missing id. Otherwise the id of the
+    /// The host's `order_id`: an integer, also as a text or with a fraction of zero, or a text that doesn't stand for a missing id. Otherwise the id of the
     /// event. Receivers take revenue with the id of an earlier order for a repetition.
     func orderID(of event: Event) -> PropertyValue {
         switch properties["order_id"] {
         case .int(let id): .int(id)
+        case .double(let id) where Int64(exactly: id) != nil: .int(Int64(id))
         case .string(let id) where id.asID != nil || Int(id) != nil: .string(id)
         default: .string(event.id.description)
         }

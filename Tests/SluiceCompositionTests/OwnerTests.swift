@@ -137,6 +137,37 @@ struct OwnerTests {
         #expect(try transport.accepted().map(\.name) == ["Inserted", "Event", "End"])
     }
 
+    @Test("a held sign-up that a closed stage has stopped is tracked at the next grant", arguments: [false, true])
+    func stoppedSignUpIsTracked(isInRoute: Bool) async throws {
+        let settings = CollectionSettings(persistedIn: .memory)
+        let consent = Consent(persistedIn: .memory, whilePending: .hold)
+        let identity = Identity(persistedIn: .memory)
+        let transport = ScriptedTransport()
+        let pipeline = try Pipeline {
+            settings
+            if !isInRoute {
+                consent
+                identity
+            }
+            Route("a") {
+                if isInRoute {
+                    consent
+                    identity
+                }
+                MemoryStore()
+                transport
+            }
+        }
+        try identity.login("u-1")
+        try settings.setEnabled(false)
+        try consent.grant()
+        #expect(pipeline.ledger.isBalanced)
+        try settings.setEnabled(true)
+        try consent.grant()
+        await pipeline.shutdown(timeout: .seconds(600))
+        #expect(try transport.accepted().map(\.name) == ["$SignUp"])
+    }
+
     /// Two identities in one file. The second one's path is another spelling.
     private func shared(_ shared: Consent?, _ first: Consent?, _ second: Consent?, _ path: String) throws -> Pipeline {
         try Pipeline {

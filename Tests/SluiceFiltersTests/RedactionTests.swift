@@ -110,6 +110,8 @@ struct RedactionTests {
         "without keys, a boolean is no secret, and a number only if it is one that people type",
         arguments: [
             ("max_tokens", 4096, false), ("token_count", 3.5, false), ("mfa_enabled", true, false),
+            ("mfa_code", 482_913, true), ("authCode", 482_914, true), ("passphrase", 1_234, true),
+            ("map_pins", 5, false), ("pins", 12.0, false), ("OTPs", 2, false),
             ("pinRequired", false, false), ("signature-version", 2, false), ("SECRETS", 0, false),
             ("pin", 1_234, true), ("otpCode", 482_910, true), ("card_cvv", 7.0, true), ("PASSWORD", 12_345_678, true),
             ("recovery code", -5, true), ("auth_method", "sms", true),

@@ -144,8 +144,11 @@ final class Chain: Sendable {
     private func proceed(_ event: inout Event, below index: Int, _ isOpen: Bool) -> Bool {
         // It may have passed the stages above long ago, or not at all.
         let own = processors[..<index].lazy.compactMap { ($0 as? any Gatekeeper)?.refusal }.first
-        if let reason = sharedRefusal ?? own { return drop(reason, nil) }
         let trace = path.beginTrace(event, in: route, below: name(of: index))
+        if let reason = sharedRefusal ?? own {
+            defer { path.report(trace) }
+            return drop(reason, trace)
+        }
         return proceed(&event, through: stages?.below(index), isOpen, nil, trace)
     }
 

@@ -69,8 +69,8 @@ package final class RouteRuntime: Sendable {
         tasks.withLock { $0?.append(startTask { await Worker(self).work() }) }
     }
 
-    /// Drains until nothing waits, `deadline` has passed or `maximumFailures` attempts in a row got no response, and closes
-    /// the store. A transport that hangs doesn't delay the return, and a disk that hangs delays it by up to twice ``grace``.
+    /// Drains as ``RouteState/stop(deadline:maximumFailures:)`` says, and closes the store. A transport that hangs doesn't
+    /// delay the return, and a disk that hangs delays it by up to twice ``grace``.
     package func shutdown(until deadline: Duration, maximumFailures: Int = .max) async {
         // Entered here, because a deadline of zero closes the gate before the worker runs.
         if state.withLock({ $0.gate.enter() }) {
@@ -163,7 +163,7 @@ package final class RouteRuntime: Sendable {
         }
     }
 
-    /// Sends batches of other sizes, or at other intervals. Nil changes nothing.
+    /// Changes the triggers, and sends all waiting events now. Nil leaves one as it is.
     package func setFlush(count: Int?, interval: Duration?) { update { $0.setFlush(count: count, interval: interval) } }
 
     package func setPaused(_ isPaused: Bool) { update { $0.setConditions { $0.isPaused = isPaused } } }
@@ -188,7 +188,8 @@ package final class RouteRuntime: Sendable {
             await withCheckedContinuation { continuation in
                 update { state in
                     state.flush(until: mayWait ? end : .past) { continuation.resume(returning: $0) }
-                    if !mayWait { state.endFlushes(.due(.past)) }
+                    // The alarm may have rung before the flush began.
+                    state.endFlushes(.due(environment.time.continuousTime()))
                 }
             }
         }
@@ -271,7 +272,10 @@ package final class RouteRuntime: Sendable {
     private func call(at end: Duration, _ body: @escaping @Sendable () -> Void) -> Task<Void, Never> {
         Task { [time = environment.time] in
             do {
-                repeat { try await time.sleep(until: end) } while time.continuousTime() < end
+                repeat {
+                    try await time.sleep(until: end)
+                    try Task.checkCancellation()
+                } while time.continuousTime() < end
             } catch {
                 return
             }

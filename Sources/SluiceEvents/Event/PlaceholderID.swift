@@ -7,14 +7,14 @@
 package enum PlaceholderID {
     /// The words for a missing value. A text that consists of them alone is a placeholder.
     private static let missing: [StaticString] = [
-        "null", "nullptr", "nil", "none", "undefined", "nan", "inf", "infinity", "dbnull",
+        "null", "nullptr", "nil", "none", "undefined", "nan", "inf", "dbnull",
     ]
     /// Words that are printed around one of them, or around nothing: `Some(None)`, `Optional("")`. Alone, each is an id.
     private static let enclosing: [StaticString] = ["object", "optional", "some", "urn", "uuid"]
-    /// The beginnings and ends of placeholders with any text in them: of JavaScript, of templates and environments, and Go's
+    /// The beginnings and ends of placeholders with any text in them: of JavaScript, of templates, and Go's
     /// `%!s(<nil>)`.
     private static let templates: [(StaticString, StaticString)] = [
-        ("[object ", "]"), ("{{", "}}"), ("${", "}"), ("%", "%"), ("%!", ")"),
+        ("[object ", "]"), ("{{", "}}"), ("${", "}"), ("%!", ")"),
     ]
     /// Further placeholders, without the punctuation in them.
     private static let others: [StaticString] = [

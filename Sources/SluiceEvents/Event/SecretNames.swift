@@ -6,14 +6,15 @@
 package struct SecretNames: Sendable {
     /// The words for secrets that people type: their values can be numbers.
     package static let codes: Set<String> = [
-        "accesscode", "cvc", "cvv", "otp", "passcode", "passwd", "password", "pin", "pwd", "recoverycode",
-        "securitycode", "totp", "verificationcode",
+        "accesscode", "authcode", "cvc", "cvv", "mfa", "otp", "passcode", "passphrase", "passwd", "password", "pin",
+        "pwd",
+        "recoverycode", "securitycode", "tokencode", "totp", "verificationcode",
     ]
 
     /// The words that mark a name as one of a secret, whatever the name is used for.
     package static let words = codes.union([
         "accesskey", "apikey", "auth", "authentication", "authorization", "bearer", "connectionstring", "credential",
-        "creds", "csrf", "encryptionkey", "jwt", "mfa", "oauth", "passkey", "passphrase", "privatekey", "privkey",
+        "creds", "csrf", "encryptionkey", "jwt", "oauth", "passkey", "privatekey", "privkey",
         "secret", "sessionkey", "signature", "signingkey", "sshkey", "token", "xsrf",
     ])
 

@@ -64,27 +64,29 @@ struct InfluxDBFormat: WireFormat {
             let tail = words.split(separator: " ").last(where: { $0.hasPrefix("dropped=") }),
             let dropped = Int(tail.dropFirst(8))
         else { return .all(verdict) }
-        let isBad = batch.events.map { isNamed($0, in: words.utf8[start...].dropFirst(Self.conflict.count)) }
-        let count = isBad.count(where: \.self)
-        // If more have such a field than were left out, some are right in their shard.
-        guard count > 0, count <= dropped else { return .all(verdict) }
+        let hours = batch.events.map { hour(of: $0, in: words.utf8[start...].dropFirst(Self.conflict.count)) }
+        let bad = hours.compactMap(\.self)
+        // A field can have another type in another shard, which has at least an hour.
+        guard Set(bad).count == 1, bad.count <= dropped else { return .all(verdict) }
         let refusal = Verdict.rejected(reason: "a field of the event has another type in InfluxDB")
-        return .each(isBad.map { $0 ? refusal : .retry(after: .zero) })
+        return .each(hours.map { $0 == nil ? .retry(after: .zero) : refusal })
     }
 
     private static let conflict = "partial write: field type conflict: input field \"".utf8
 
-    private func isNamed(_ line: EventLine, in words: Substring.UTF8View) -> Bool {
+    /// The hour of an event that has the named field with the named type.
+    private func hour(of line: EventLine, in words: Substring.UTF8View) -> Int64? {
         do throws(SluiceError) {
             let event = try line.record()
             let place = "on measurement \"\(Self.fitted(event.name))\""
-            return fields(of: event).contains { name, value in
+            let isNamed = fields(of: event).contains { name, value in
                 let types: [Unicode.Scalar: String] = ["\"": "string", "i": "integer", "e": "boolean"]
                 let type = value.unicodeScalars.last.flatMap { types[$0] } ?? "float"
                 return words.starts(with: "\(name)\" \(place) is type \(type), ".utf8)
             }
+            return isNamed ? event.time.milliseconds / 3_600_000 : nil
         } catch {
-            return false  // It was not in the request.
+            return nil  // It was not in the request.
         }
     }
 

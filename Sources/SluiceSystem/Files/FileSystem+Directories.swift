@@ -77,8 +77,10 @@ package enum FilePath {
             // With the dot, it follows a symbolic link. A directory that is missing or may not be looked into doesn't count.
             guard let status = attempt(try fileSystem.status(of: "\(ancestor)/."), or: nil) else { continue }
             let rest = path.dropFirst(ancestor.count).split(separator: "/").filter { $0 != "." }
-            // `..` undoes a directory that is missing. What remains may exist.
-            if let up = rest.firstIndex(of: ".."), up > 0 {
+            // `..` undoes a directory that is missing, but not a link to one. What remains may exist.
+            if let up = rest.firstIndex(of: ".."), up > 0,
+                attempt(try fileSystem.status(of: "\(ancestor)/\(rest[0])"), or: nil) == nil
+            {
                 let parts = [Substring(ancestor)] + rest[..<(up - 1)] + rest[(up + 1)...]
                 return identity(of: parts.joined(separator: "/"), in: fileSystem)
             }

@@ -36,7 +36,7 @@ struct SegmentFormat: WireFormat {
                     var event = try line.record()
                     VendorNames.application.apply(to: &event)
                     // The context has two of the networks.
-                    _ = event.properties.take("$network_type") { $0 == "wifi" || $0 == "cellular" ? $0 : nil }
+                    _ = event.properties.take("$network_type") { ["wifi", "cellular"].contains($0) ? $0.string : nil }
                     json.object {
                         write(event, to: &$0)
                         $0[isRudderStack ? "originalTimestamp" : "timestamp"] = event.time.description

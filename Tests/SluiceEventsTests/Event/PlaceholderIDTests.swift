@@ -21,8 +21,8 @@ struct PlaceholderIDTests {
         "{00000000-0000-0000-0000-000000000000}", "00:00:00:00:00:00", "-1", "null\u{200B}", "\u{A0}undefined",
         String(repeating: "0", count: 300), String(repeating: " ", count: 2_000), String(repeating: "-", count: 65),
         "\\N", "[object Promise]", "[Object HTMLDivElement]", " [object Foo2]\n", "%!s(<nil>)", "%!d(string=42)",
-        "Infinity", "-inf", "DBNull", "Some(None)", "urn:uuid:00000000-0000-0000-0000-000000000000",
-        "{{user_id}}", "{{ user.id2 }}", "{{\u{438}\u{43C}\u{44F}}}", "${userId}", "${1}", "%USER_ID%", "%%id%%\t",
+        "-inf", "DBNull", "Some(None)", "urn:uuid:00000000-0000-0000-0000-000000000000",
+        "{{user_id}}", "{{ user.id2 }}", "{{\u{438}\u{43C}\u{44F}}}", "${userId}", "${1}",
         "{{\(String(repeating: "x", count: 99))}}",
     ]
 
@@ -37,7 +37,8 @@ struct PlaceholderIDTests {
         "019b7a3c-0000-7000-8000-000000000000", "ffffffff-ffff-ffff-ffff-ffffffffffff", "O", "lmnop", "NULL-ISLAND",
         String(repeating: "null ", count: 20) + "x", String(repeating: "x", count: 1_000),
         "some", "uuid", "urn", "Some(alice)", "urn:uuid:019b7a3c-0000-7000-8000-000000000000", "info", "infinite",
-        "Nate", "Nat", "\\n", "N", "\\Nora", "{user}", "{{x}", "x{{id}}", "$userId", "100%", "%x", "[alice]",
+        "Nate", "Nat", "infinity", "%Sniper%", "\\n", "N", "\\Nora", "{user}", "{{x}", "x{{id}}", "$userId", "100%",
+        "%x", "[alice]",
         "object Window", "[objects x]",
     ]
 

@@ -60,16 +60,17 @@ struct InfluxDBConflictTests {
     ]
 
     /// Events with `n` as float, text, boolean and integer, one with names that need escapes, and one of another name.
-    private static func batch() throws -> Batch {
+    private static func batch(hoursApart hours: Int64 = 0) throws -> Batch {
         let values: [(String, Properties)] = [
             ("Cart", ["n": 1.5]), ("Cart", ["n": "x"]), ("Cart", ["n": true]), ("Cart", ["n": 2]),
             ("my m,x\"q", ["a b,c=d\"e": "y", "_at": 1.5]), ("Order", ["n": "z", "none": .null]),
         ]
         return Batch(
             id: 1,
-            events: try values.map { name, properties in
+            events: try values.enumerated().map { index, value in
                 var event = Event.bare
-                (event.name, event.properties) = (name, properties)
+                (event.name, event.properties) = value
+                event.time = Timestamp(milliseconds: event.time.milliseconds + Int64(index) * hours * 3_600_000)
                 return try EventLine(event)
             })
     }
@@ -84,6 +85,16 @@ struct InfluxDBConflictTests {
         let response = Self.response(row.status, row.words, in: row.member)
         let fates = format.verdicts(for: try Self.batch(), from: response).fates(of: 6)
         #expect(fates == (row.fates ?? "######").map { ["x": .rejected, ".": .retry][$0] ?? .refused })
+    }
+
+    @Test("events of several hours can lie in several shards, in which a field has several types")
+    func hoursAreShards() throws {
+        let format = HTTPFormat.influxDBV1(database: "d")
+        let batch = try Self.batch(hoursApart: 1)
+        let several = Self.response(400, Self.words("n", "Cart", "float string", " dropped=2"), in: "error")
+        #expect(format.verdicts(for: batch, from: several).fates(of: 6) == Array(repeating: .refused, count: 6))
+        let one = Self.response(400, Self.words("n", "Cart", "string float", " dropped=2"), in: "error")
+        #expect(format.verdicts(for: batch, from: one).fates(of: 6).map { $0 == .rejected }.firstIndex(of: true) == 1)
     }
 
     @Test(

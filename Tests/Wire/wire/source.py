@@ -62,8 +62,8 @@ def is_same(found, expected, date=iso):
     return type(found) is type(expected) and found == expected
 
 
-NOTHING = "null nullptr nil none undefined nan inf infinity dbnull".split()
-TEMPLATE = re.compile(r"[\0-\x20]*(\[(?i:object) .*\]|\{\{.*\}\}|\$\{.*\}|%.*%|%!.*\))[\0-\x20]*", re.S)
+NOTHING = "null nullptr nil none undefined nan inf dbnull".split()
+TEMPLATE = re.compile(r"[\0-\x20]*(\[(?i:object) .*\]|\{\{.*\}\}|\$\{.*\}|%!.*\))[\0-\x20]*", re.S)
 OTHERS = "na notset unknown anonymous anon guest notauthenticated id distinctid email true false".split()
 
 
