@@ -35,8 +35,7 @@ struct SegmentFormat: WireFormat {
                 try $0.array("batch", batch.events) { json, line in
                     var event = try line.record()
                     VendorNames.application.apply(to: &event)
-                    // The context has two of the networks.
-                    _ = event.properties.take("$network_type") { ["wifi", "cellular"].contains($0) ? $0.string : nil }
+                    _ = event.properties.take("$network_type", \.string)
                     json.object {
                         write(event, to: &$0)
                         $0[isRudderStack ? "originalTimestamp" : "timestamp"] = event.time.description
