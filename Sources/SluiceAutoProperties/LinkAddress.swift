@@ -185,8 +185,8 @@ struct LinkAddress {
             if byte == UInt8(ascii: "+") {
                 result.append(UInt8(ascii: " "))
             } else if byte == UInt8(ascii: "%") {
-                let high = index < bytes.endIndex ? hexadecimal(bytes[index]) : nil
-                let low = index + 1 < bytes.endIndex ? hexadecimal(bytes[index + 1]) : nil
+                let high = index < bytes.endIndex ? hexadecimalDigit(bytes[index]) : nil
+                let low = index + 1 < bytes.endIndex ? hexadecimalDigit(bytes[index + 1]) : nil
                 if let high, let low {
                     result.append(high << 4 | low)
                     index += 2
@@ -200,15 +200,6 @@ struct LinkAddress {
         }
         let text = String(decoding: result, as: UTF8.self)
         return (text, isValid && text.utf8.elementsEqual(result))
-    }
-
-    private static func hexadecimal(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        default: nil
-        }
     }
 }
 

@@ -198,19 +198,10 @@ extension String {
 
     /// Compares letters of ASCII regardless of their case.
     func startsRegardlessOfCase(with other: String) -> Bool {
-        func small(_ byte: UInt8) -> UInt8 { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte ? byte | 0x20 : byte }
-        return utf8.count >= other.utf8.count && zip(utf8, other.utf8).allSatisfy { small($0) == small($1) }
+        utf8.count >= other.utf8.count && zip(utf8, other.utf8).allSatisfy { $0.lowercased == $1.lowercased }
     }
 
     fileprivate var isHTTPToken: Bool {
-        !isEmpty
-            && utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"):
-                    true
-                default: "!#$%&'*+.^_`|~".utf8.contains(byte)
-                }
-            }
+        !isEmpty && utf8.allSatisfy { $0.isLetterOrDigit || "!#$%&'*+-.^_`|~".utf8.contains($0) }
     }
 }

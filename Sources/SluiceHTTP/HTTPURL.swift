@@ -64,9 +64,3 @@ enum HTTPURL {
             && host.allSatisfy { $0.isLetterOrDigit || "-._~".utf8.contains($0) }
     }
 }
-
-extension UInt8 {
-    fileprivate var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
-
-    fileprivate var isLetterOrDigit: Bool { isDigit || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) }
-}

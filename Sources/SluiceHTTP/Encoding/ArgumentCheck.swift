@@ -15,9 +15,7 @@ package enum ArgumentCheck {
     ) throws(SluiceError) {
         try key(name, value)
         guard let value else { return }
-        let isAllowed = value.utf8.allSatisfy { byte in
-            (byte | 0x20) &- 0x61 < 26 || byte &- 0x30 < 10 || "\(others)".utf8.contains(byte)
-        }
+        let isAllowed = value.utf8.allSatisfy { $0.isLetterOrDigit || "\(others)".utf8.contains($0) }
         guard isAllowed, value.utf8.count <= limit, value != ".", value != ".." else {
             throw invalid(name, "isn't a name that the backend accepts: use letters, digits and \(others)")
         }

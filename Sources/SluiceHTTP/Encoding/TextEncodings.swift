@@ -25,6 +25,13 @@ extension String {
     package var percentEncoded: String { String(decoding: utf8.percentEncoded, as: UTF8.self) }
 }
 
+extension UInt8 {
+    var isDigit: Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= self }
+    /// Whether it is a letter or a digit of ASCII.
+    var isLetterOrDigit: Bool { isDigit || UInt8(ascii: "a")...UInt8(ascii: "z") ~= self | 0x20 }
+    var lowercased: UInt8 { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= self ? self | 0x20 : self }
+}
+
 extension Collection where Element == UInt8 {
     /// Every byte except RFC 3986's unreserved characters as `%XX`.
     package var percentEncoded: [UInt8] {
@@ -32,12 +39,9 @@ extension Collection where Element == UInt8 {
         var result: [UInt8] = []
         result.reserveCapacity(count)
         for byte in self {
-            switch byte {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                UInt8(ascii: "~"):
+            if byte.isLetterOrDigit || "-._~".utf8.contains(byte) {
                 result.append(byte)
-            default:
+            } else {
                 result += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
             }
         }

@@ -21,8 +21,8 @@ struct LokiFormat: WireFormat {
         for label in labels {
             try ArgumentCheck.text("labels", label.value.string)
             let name = label.name.utf8
-            let isName = name.allSatisfy { $0 == 0x5F || ($0 | 0x20) &- 0x61 < 26 || $0 &- 0x30 < 10 }
-            guard isName, let first = name.first, first &- 0x30 >= 10 else {
+            let isName = name.allSatisfy { $0.isLetterOrDigit || $0 == UInt8(ascii: "_") }
+            guard isName, let first = name.first, !first.isDigit else {
                 throw ArgumentCheck.invalid("labels", "has a name that Loki refuses: use letters, digits and _")
             }
         }

@@ -154,5 +154,5 @@ extension Verdicts {
 
 extension String {
     /// Whether the text consists of ASCII digits.
-    var isDigits: Bool { !isEmpty && utf8.allSatisfy { (0x30...0x39).contains($0) } }
+    var isDigits: Bool { !isEmpty && utf8.allSatisfy(\.isDigit) }
 }

@@ -1,4 +1,6 @@
 #if !canImport(Darwin)
+    import Sluice
+
     /// The part of a response that has arrived. It also checks responses that libcurl accepts.
     struct ReceivedResponse {
         /// The most bytes of all heads, interim ones included. With more, the request fails.
@@ -177,9 +179,9 @@
         mutating func takeFraming(_ byte: UInt8) {
             let endsLine = byte == UInt8(ascii: "\n")
             if case .size = state {
-                if let digit = byte.hexadecimalDigit {
+                if let digit = hexadecimalDigit(byte) {
                     // libcurl refuses a size that doesn't fit.
-                    size = size << 4 | digit
+                    size = size << 4 | UInt64(digit)
                     return
                 }
                 state = .sizeExtension
@@ -190,18 +192,6 @@
             case .trailer(let isEmpty) where endsLine: state = isEmpty ? .complete : .trailer(isEmpty: true)
             case .trailer where byte != UInt8(ascii: "\r"): state = .trailer(isEmpty: false)
             case .size, .sizeExtension, .data, .dataEnd, .trailer, .complete: break
-            }
-        }
-    }
-
-    extension UInt8 {
-        fileprivate var isDigit: Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= self }
-        fileprivate var lowercased: UInt8 { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= self ? self | 0x20 : self }
-        fileprivate var hexadecimalDigit: UInt64? {
-            switch lowercased {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt64(self - UInt8(ascii: "0"))
-            case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt64(lowercased - UInt8(ascii: "a") + 10)
-            default: nil
             }
         }
     }
