@@ -28,24 +28,20 @@
         func check() throws(SluiceError) { try CurlClient.load() }
 
         private static func load() throws(SluiceError) {
+            let advice: String
             switch sluice_curl_load({ occupyStandardDescriptors() }) {
             case SLUICE_CURL_AVAILABLE: return
             case SLUICE_CURL_MISSING:
                 let reason = sluice_curl_load_error().map { " (\(String(cString: $0)))" } ?? ""
-                throw SluiceError(
-                    .missingLibrary,
-                    "can't load libcurl.so.4\(reason); install it (Debian and Ubuntu: libcurl4, Alpine: libcurl)")
+                advice = "can't load libcurl.so.4\(reason); install it (Debian and Ubuntu: libcurl4, Alpine: libcurl)"
             case SLUICE_CURL_UNLINKED:
-                throw SluiceError(
-                    .missingLibrary,
+                advice =
                     "this program is linked statically, and can't load libcurl: link libcurl into it, as "
-                        + "Docs/HTTPTransport.md shows, or link the program dynamically")
-            case SLUICE_CURL_TOO_OLD:
-                throw SluiceError(
-                    .missingLibrary, "needs libcurl 7.68 or later; update the older one on this system")
-            default:
-                throw SluiceError(.missingLibrary, "this system's libcurl can't be initialized; reinstall it")
+                    + "Docs/HTTPTransport.md shows, or link the program dynamically"
+            case SLUICE_CURL_TOO_OLD: advice = "needs libcurl 7.68 or later; update the older one on this system"
+            default: advice = "this system's libcurl can't be initialized; reinstall it"
             }
+            throw SluiceError(.missingLibrary, advice)
         }
 
         func send(_ request: HTTPRequest) async throws -> HTTPResponse {

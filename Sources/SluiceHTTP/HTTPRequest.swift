@@ -163,12 +163,9 @@ extension HTTPRequest {
     /// Rejects requests that a client would send differently.
     func check() throws(SluiceError) {
         try HTTPURL.check(url)
-        guard method.isHTTPToken else {
-            throw SluiceError(.invalidArgument, "the HTTP method is invalid; use letters only")
-        }
-        guard method != "HEAD" || body.isEmpty else {
-            throw SluiceError(.invalidArgument, "a HEAD request has no body; use another method")
-        }
+        try SluiceError.require(method.isHTTPToken, "the HTTP method is invalid; use letters only")
+        try SluiceError.require(
+            method != "HEAD" || body.isEmpty, "a HEAD request has no body; use another method")
         for (name, value) in headers {
             try HTTPRequest.checkHeader(name, value)
         }
@@ -179,15 +176,13 @@ extension HTTPRequest {
     ]
 
     static func checkHeader(_ name: String, _ value: String) throws(SluiceError) {
-        guard name.isHTTPToken else {
-            throw SluiceError(.invalidArgument, "a header's name is invalid; use letters, digits and -")
-        }
-        guard value.utf8.allSatisfy({ $0 == 0x09 || $0 >= 0x20 && $0 != 0x7F }) else {
-            throw SluiceError(.invalidArgument, "the value of the header \(name) contains control characters")
-        }
-        guard !framingHeaders.contains(where: { $0.isSameHeaderName(as: name) }) else {
-            throw SluiceError(.invalidArgument, "the HTTP client sets the header \(name) itself; leave it out")
-        }
+        try SluiceError.require(name.isHTTPToken, "a header's name is invalid; use letters, digits and -")
+        try SluiceError.require(
+            value.utf8.allSatisfy { $0 == 0x09 || $0 >= 0x20 && $0 != 0x7F },
+            "the value of the header \(name) contains control characters")
+        try SluiceError.require(
+            !framingHeaders.contains { $0.isSameHeaderName(as: name) },
+            "the HTTP client sets the header \(name) itself; leave it out")
     }
 }
 

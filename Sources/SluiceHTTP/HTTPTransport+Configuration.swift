@@ -111,9 +111,8 @@ struct HTTPTimeouts: Sendable, Hashable {
     var total = Duration.seconds(30)
 
     func check() throws(SluiceError) {
-        guard connect > .zero, total > .zero else {
-            throw SluiceError(.invalidArgument, "the timeouts of an HTTP request must be more than zero")
-        }
+        try SluiceError.require(
+            connect > .zero && total > .zero, "the timeouts of an HTTP request must be more than zero")
     }
 }
 

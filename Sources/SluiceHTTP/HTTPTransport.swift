@@ -95,9 +95,9 @@ public final class HTTPTransport: Transport {
         for (name, value) in headers {
             try HTTPRequest.checkHeader(name, value)
         }
-        guard Set(headers.keys.map { $0.lowercased() }).count == headers.count else {
-            throw SluiceError(.invalidArgument, "two headers differ only in the case of their names; pass one of them")
-        }
+        try SluiceError.require(
+            Set(headers.keys.map { $0.lowercased() }).count == headers.count,
+            "two headers differ only in the case of their names; pass one of them")
         try configuration.timeouts.check()
         try client.open()
         self.observer.withLock { $0 = observer }
