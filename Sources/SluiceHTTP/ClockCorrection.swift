@@ -103,13 +103,11 @@ private struct ClockSkew: PersistedValue {
     /// Nil before the first response.
     var milliseconds: Int64?
 
-    init(milliseconds: Int64? = nil) {
-        self.milliseconds = milliseconds
-    }
+    init() {}
 
     init?(_ object: Properties) {
         guard case .int(let milliseconds)? = object[ClockSkew.name] else { return nil }
-        self.init(milliseconds: milliseconds)
+        self.milliseconds = milliseconds
     }
 
     var object: Properties { milliseconds.map { [ClockSkew.name: .int($0)] } ?? [:] }

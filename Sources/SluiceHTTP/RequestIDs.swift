@@ -6,11 +6,7 @@ struct RequestIDs {
     private static let limit = 64
 
     let random: @Sendable () -> UInt64
-    private var ids: [(batch: Batch.ID, id: EventID)] = []
-
-    init(random: @escaping @Sendable () -> UInt64) {
-        self.random = random
-    }
+    var ids: [(batch: Batch.ID, id: EventID)] = []
 
     mutating func id(of batch: Batch.ID, at time: Timestamp) -> EventID {
         if let known = ids.last(where: { $0.batch == batch }) { return known.id }

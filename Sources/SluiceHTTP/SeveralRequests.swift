@@ -29,13 +29,9 @@ extension WireFormat {
     }
 
     private func endpointsOrDefault(for line: EventLine) -> [String] {
-        do {
-            let endpoints = try endpoints(for: line)
-            return endpoints.isEmpty ? [""] : endpoints
-        } catch {
-            // The format can't encode such a line either.
-            return [""]
-        }
+        // The format can't encode a line that it can't read either.
+        let endpoints = attempt(try endpoints(for: line), or: [])
+        return endpoints.isEmpty ? [""] : endpoints
     }
 }
 
@@ -75,7 +71,7 @@ extension Verdicts {
     }
 
     /// The verdicts on the `count` events of a request.
-    private func list(of count: Int) -> [Verdict] {
+    func list(of count: Int) -> [Verdict] {
         switch kind {
         case .all(let verdict): Array(repeating: verdict, count: count)
         case .each(let verdicts) where verdicts.count == count: verdicts

@@ -35,13 +35,7 @@ extension Verdicts {
     /// Inserts verdicts on unsendable events, by index, into the verdicts on the sendable ones.
     func inserting(unsendable: [Int: String], of count: Int) -> Verdicts {
         guard !unsendable.isEmpty else { return self }
-        let each: [Verdict]
-        switch kind {
-        case .all(let verdict): each = Array(repeating: verdict, count: count - unsendable.count)
-        case .each(let verdicts) where verdicts.count == count - unsendable.count: each = verdicts
-        case .each: each = Array(repeating: .retry(after: nil), count: count - unsendable.count)
-        }
-        var rest = each[...]
+        var rest = list(of: count - unsendable.count)[...]
         var result = Verdicts.each(
             (0..<count).map { unsendable[$0].map { .unsendable(reason: $0) } ?? rest.removeFirst() }, status: status)
         result.response = response

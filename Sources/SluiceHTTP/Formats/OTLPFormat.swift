@@ -5,10 +5,6 @@ struct OTLPFormat: WireFormat {
     let service: String
     private static let names: Set<String> = ["event.id", "distinct_id", "anonymous_id", "login_id"]
 
-    init(service: String) {
-        self.service = service
-    }
-
     var maximumBatchSize: BatchSize { BatchSize(events: 10_000, bytes: 2_000_000) }
     var maximumBodyBytes: Int { 20_000_000 }
     var acceptsGzip: Bool { true }

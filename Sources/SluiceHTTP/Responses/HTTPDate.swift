@@ -12,17 +12,9 @@ extension Timestamp {
         var words = text.lowercased().split { " ,-".contains($0) }
         guard !words.isEmpty else { return nil }
         words.removeFirst()
-        let day: Substring
-        let month: Substring
-        let year: Substring
-        let time: Substring
-        if words.count == 5, words[4] == "gmt" {
-            (day, month, year, time) = (words[0], words[1], words[2], words[3])
-        } else if words.count == 4 {
-            (month, day, time, year) = (words[0], words[1], words[2], words[3])
-        } else {
-            return nil
-        }
+        if words.count == 4 { words = [words[1], words[0], words[3], words[2], "gmt"] }
+        guard words.count == 5, words[4] == "gmt" else { return nil }
+        let (day, month, year, time) = (words[0], words[1], words[2], words[3])
         let parts = time.split(separator: ":", omittingEmptySubsequences: false)
         guard let month = Timestamp.months.firstIndex(where: { $0 == month }), parts.count == 3,
             let day = Timestamp.number(day, 1...2), let hour = Timestamp.number(parts[0], 2...2),

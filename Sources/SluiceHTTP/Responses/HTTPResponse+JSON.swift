@@ -15,11 +15,7 @@ extension HTTPResponse {
     /// ```
     public var json: PropertyValue? {
         guard isComplete else { return nil }
-        do {
-            return try JSONReader.value(of: body).withoutNulls
-        } catch {
-            return nil
-        }
+        return attempt(try JSONReader.value(of: body).withoutNulls, or: nil)
     }
 
     /// The body as a JSON object, or nil if it is anything else.
@@ -77,11 +73,5 @@ extension PropertyValue {
 
     /// An integer, or a string that contains one. Some protocols write integers as strings, because JSON's numbers can
     /// lose digits.
-    package var asInt: Int? {
-        switch self {
-        case .int(let int): Int(exactly: int)
-        case .string(let string): Int(string)
-        default: nil
-        }
-    }
+    package var asInt: Int? { int ?? string.flatMap { Int($0) } }
 }
