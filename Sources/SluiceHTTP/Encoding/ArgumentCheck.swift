@@ -45,6 +45,15 @@ package enum ArgumentCheck {
         }
     }
 
+    /// Checks what a signature for AWS needs. Without both keys, the host signs.
+    static func aws(region: String, _ accessKey: String?, _ secretKey: String?) throws(SluiceError) {
+        try name("region", region, "-")
+        try key("accessKey", accessKey)
+        try key("secretKey", secretKey)
+        guard (accessKey == nil) != (secretKey == nil) else { return }
+        throw invalid(accessKey == nil ? "accessKey" : "secretKey", "is missing: pass both keys")
+    }
+
     package static func invalid(_ name: StaticString, _ problem: String) -> SluiceError {
         SluiceError(.invalidArgument, "the format's argument \(name) \(problem)")
     }

@@ -24,10 +24,12 @@ extension PropertyValue {
 
 extension HTTPRequest {
     /// Sets a body of JSON, written into a buffer for the batch.
-    package mutating func setJSON(for batch: Batch, _ write: (inout JSONWriter) throws -> Void) rethrows {
+    package mutating func setJSON(
+        for batch: Batch, as type: String = "application/json", _ write: (inout JSONWriter) throws -> Void
+    ) rethrows {
         var writer = batch.makeWriter()
         try write(&writer)
-        setHeader("Content-Type", "application/json")
+        setHeader("Content-Type", type)
         body = writer.bytes
     }
 }

@@ -19,16 +19,11 @@ struct AWSStreamFormat: WireFormat {
 
     func validate() throws(SluiceError) {
         try ArgumentCheck.name("stream", stream, limit: isFirehose ? 64 : 128)
-        try ArgumentCheck.name("region", region, "-")
-        try ArgumentCheck.key("accessKey", accessKey)
-        try ArgumentCheck.key("secretKey", secretKey)
-        if (accessKey == nil) != (secretKey == nil) {
-            throw ArgumentCheck.invalid(accessKey == nil ? "accessKey" : "secretKey", "is missing: pass both keys")
-        }
+        try ArgumentCheck.aws(region: region, accessKey, secretKey)
     }
 
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
-        try request.setJSON(for: batch) { json in
+        try request.setJSON(for: batch, as: "application/x-amz-json-1.1") { json in
             try json.object {
                 $0[isFirehose ? "DeliveryStreamName" : "StreamName"] = stream
                 try $0.array("Records", batch.events) { json, line in
@@ -41,7 +36,6 @@ struct AWSStreamFormat: WireFormat {
                 }
             }
         }
-        request.setHeader("Content-Type", "application/x-amz-json-1.1")
         request.setHeader(
             "X-Amz-Target", isFirehose ? "Firehose_20150804.PutRecordBatch" : "Kinesis_20131202.PutRecords")
         guard let accessKey, let secretKey else { return }

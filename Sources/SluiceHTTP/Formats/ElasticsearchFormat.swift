@@ -49,20 +49,19 @@ struct ElasticsearchFormat: WireFormat {
         // Also for a URL of `/_bulk`, which names no index.
         request.appendPath(index, "_bulk", replacing: ["_bulk"])
         request.appendQuery("filter_path", "errors,items.*.status,items.*.error.type,items.*.error.reason")
-        request.setHeader("Content-Type", "application/x-ndjson")
-        var writer = batch.makeWriter()
-        for line in batch.events {
-            let id = try line.canonicalID().description
-            let time = try line.time().description
-            writer.object { $0.object("create") { $0["_id"] = id } }
-            writer.raw("\n")
-            writer.object {
-                $0["@timestamp"] = time
-                $0.members(of: line.json)
+        try request.setJSON(for: batch, as: "application/x-ndjson") { json in
+            for line in batch.events {
+                let id = try line.canonicalID().description
+                let time = try line.time().description
+                json.object { $0.object("create") { $0["_id"] = id } }
+                json.raw("\n")
+                json.object {
+                    $0["@timestamp"] = time
+                    $0.members(of: line.json)
+                }
+                json.raw("\n")
             }
-            writer.raw("\n")
         }
-        request.body = writer.bytes
     }
 
     func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {

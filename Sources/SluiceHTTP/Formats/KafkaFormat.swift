@@ -12,20 +12,19 @@ struct KafkaFormat: WireFormat {
 
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
         request.appendPath("topics", topic)
-        request.setHeader("Content-Type", "application/vnd.kafka.json.v2+json")
-        request.setHeader("Accept", "application/vnd.kafka.v2+json")
-        var writer = batch.makeWriter()
-        try writer.object {
-            try $0.array("records", batch.events) { json, line in
-                let key = try line.person()
-                json.object {
-                    // Redpanda would store a null as the text "null".
-                    $0["key"] = key
-                    $0.raw("value", line.json)
+        try request.setJSON(for: batch, as: "application/vnd.kafka.json.v2+json") { json in
+            try json.object {
+                try $0.array("records", batch.events) { json, line in
+                    let key = try line.person()
+                    json.object {
+                        // Redpanda would store a null as the text "null".
+                        $0["key"] = key
+                        $0.raw("value", line.json)
+                    }
                 }
             }
         }
-        request.body = writer.bytes
+        request.setHeader("Accept", "application/vnd.kafka.v2+json")
     }
 
     /// Reads the results. Confluent's proxy and Karapace return one for each record, in order, and Redpanda returns one

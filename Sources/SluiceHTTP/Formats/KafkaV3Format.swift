@@ -16,22 +16,21 @@ struct KafkaV3Format: WireFormat {
 
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
         request.appendPath("v3", "clusters", cluster, "topics", topic, "records")
-        var writer = batch.makeWriter()
-        for line in batch.events {
-            let key = try line.person()
-            let id = try line.canonicalID().description.base64
-            writer.object {
-                if let key { $0.object("key", ["type": "STRING", "data": .string(key)]) }
-                $0.object("value") {
-                    $0["type"] = "JSON"
-                    $0.raw("data", line.json)
+        try request.setJSON(for: batch) { json in
+            for line in batch.events {
+                let key = try line.person()
+                let id = try line.canonicalID().description.base64
+                json.object {
+                    if let key { $0.object("key", ["type": "STRING", "data": .string(key)]) }
+                    $0.object("value") {
+                        $0["type"] = "JSON"
+                        $0.raw("data", line.json)
+                    }
+                    $0["headers"] = [["name": "event_id", "value": .string(id)]]
                 }
-                $0["headers"] = [["name": "event_id", "value": .string(id)]]
+                json.raw("\n")
             }
-            writer.raw("\n")
         }
-        request.setHeader("Content-Type", "application/json")
-        request.body = writer.bytes
     }
 
     /// The reports are in the order of the records. If some are missing, the results of the last records are unknown.

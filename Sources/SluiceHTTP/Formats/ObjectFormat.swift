@@ -16,12 +16,7 @@ struct ObjectFormat: WireFormat {
     var maximumBatchSize: BatchSize { BatchSize(events: .max, bytes: 67_108_864) }
 
     func validate() throws(SluiceError) {
-        try ArgumentCheck.name("region", region, "-")
-        try ArgumentCheck.key("accessKey", accessKey)
-        try ArgumentCheck.key("secretKey", secretKey)
-        if (accessKey == nil) != (secretKey == nil) {
-            throw ArgumentCheck.invalid(accessKey == nil ? "accessKey" : "secretKey", "is missing: pass both keys")
-        }
+        try ArgumentCheck.aws(region: region, accessKey, secretKey)
     }
 
     func endpoints(for line: EventLine) throws -> [String] { [calendar.folder(of: calendar.local(try line.time()))] }

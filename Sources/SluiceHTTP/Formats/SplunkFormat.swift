@@ -29,19 +29,18 @@ struct SplunkFormat: WireFormat {
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
         request.appendPath("services", "collector", "event", replacing: Self.otherPaths)
         request.setHeader("Authorization", "Splunk \(token)")
-        request.setHeader("Content-Type", "application/json")
-        var writer = batch.makeWriter()
-        for line in batch.events {
-            let time = try line.time()
-            writer.object {
-                $0["time"] = .double(Double(time.milliseconds) / 1_000)
-                $0["sourcetype"] = sourceType
-                $0["index"] = index
-                $0.raw("event", line.json)
+        try request.setJSON(for: batch) { json in
+            for line in batch.events {
+                let time = try line.time()
+                json.object {
+                    $0["time"] = .double(Double(time.milliseconds) / 1_000)
+                    $0["sourcetype"] = sourceType
+                    $0["index"] = index
+                    $0.raw("event", line.json)
+                }
+                json.raw("\n")
             }
-            writer.raw("\n")
         }
-        request.body = writer.bytes
     }
 
     /// Splunk may keep the events before the invalid one, but doesn't confirm them. The others are sent a second time

@@ -24,13 +24,12 @@ struct TelemetryDeckFormat: WireFormat {
             request.appendPath("v2", replacing: ["v1"])
         }
         request.closePath()
-        try request.setJSON(for: batch) { json in
+        try request.setJSON(for: batch, as: "application/json; charset=utf-8") { json in
             try json.array(batch.events) { json, line in
                 let event = try line.record()
                 json.object { write(event, to: &$0) }
             }
         }
-        request.setHeader("Content-Type", "application/json; charset=utf-8")
     }
 
     private func write(_ event: Event, to json: inout JSONWriter) {
