@@ -91,9 +91,7 @@
             onFailure: @escaping @MainActor (any Error) -> Void,
             _ build: @escaping @MainActor () throws -> Pipeline
         ) throws {
-            guard maximumBytes > 0 else {
-                throw SluiceError(.invalidArgument, "maximumBytes must be 1 or more, and is \(maximumBytes)")
-            }
+            try SluiceError.require(maximumBytes > 0, "maximumBytes must be 1 or more, and is \(maximumBytes)")
             self.maximumBytes = maximumBytes
             self.environment = environment
             if DeferredPipeline.wasUnlocked {
@@ -182,12 +180,7 @@
         ///
         /// - Returns: the pipeline if it takes the event instead.
         private func keep(_ event: Event) -> Pipeline? {
-            let size: Int
-            do throws(SluiceError) {
-                size = try EventLine(event, limit: maximumBytes).bytes.count
-            } catch {
-                size = maximumBytes + 1
-            }
+            let size = attempt(try EventLine(event, limit: maximumBytes).bytes.count, or: maximumBytes + 1)
             let (pipeline, mustCheck): (Pipeline?, Bool) = state.withLock { state in
                 if let pipeline = state.destination { return (pipeline, false) }
                 switch state.phase {

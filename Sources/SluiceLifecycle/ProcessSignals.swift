@@ -46,7 +46,7 @@
             after timer: @escaping @Sendable (Duration, @escaping @Sendable () -> Void) -> Void,
             then end: @escaping @Sendable (_ number: Int32) -> Void
         ) {
-            let targets = pipelines.map { WeakPipeline($0) }
+            let targets = pipelines.map { pipeline in { @Sendable [weak pipeline] in pipeline } }
             let progress = Locked(Progress.running)
             let finish: @Sendable (Int32) -> Void = { number in
                 let isFirst = progress.withLock { progress in
@@ -62,12 +62,14 @@
                 }
                 guard isFirst else { return finish(number) }
                 timer(timeout) { finish(number) }
-                let pipelines = targets.compactMap(\.pipeline)
+                let pipelines = targets.compactMap { $0() }
                 // A queue of its own: the signals' queue must receive the next one, and the pool may be blocked.
                 DispatchQueue(label: "sluice.termination").async {
                     for pipeline in pipelines { pipeline.signal(.willTerminate) }
                     Task {
-                        await ProcessSignals.shutDown(pipelines, timeout)
+                        await withTaskGroup(of: Void.self) { group in
+                            for pipeline in pipelines { group.addTask { await pipeline.shutdown(timeout: timeout) } }
+                        }
                         finish(number)
                     }
                 }
@@ -93,12 +95,6 @@
             DispatchQueue(label: "sluice.deadline").asyncAfter(deadline: .now() + interval, execute: body)
         }
 
-        private static func shutDown(_ pipelines: [Pipeline], _ timeout: Duration) async {
-            await withTaskGroup(of: Void.self) { group in
-                for pipeline in pipelines { group.addTask { await pipeline.shutdown(timeout: timeout) } }
-            }
-        }
-
         /// Ends the process with a signal, after restoring its default action. Call this if you pass a closure of your
         /// own:
         ///
@@ -122,14 +118,5 @@
 
         /// SIGTERM and SIGINT.
         public static let terminations: [Int32] = [SIGTERM, SIGINT]
-    }
-
-    private struct WeakPipeline: Sendable {
-        // Set once, before another thread can see it.
-        nonisolated(unsafe) private(set) weak var pipeline: Pipeline?
-
-        init(_ pipeline: Pipeline) {
-            self.pipeline = pipeline
-        }
     }
 #endif

@@ -73,16 +73,12 @@
                     errno = code
                 }
                 // A custom of Unix: nohup and a shell's & start the process that way.
-                if isIgnoring(former) {
+                if unsafeBitCast(former, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self) {
                     signal(number, SIG_IGN)
                     state.withLock { _ = $0.ignored.insert(number) }
                 }
             }
             return id
-        }
-
-        private func isIgnoring(_ handler: (@convention(c) (Int32) -> Void)?) -> Bool {
-            unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
         }
 
         /// Signals without a listener get their default action back, and ignored ones stay ignored.
