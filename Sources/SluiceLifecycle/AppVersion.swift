@@ -59,13 +59,12 @@ struct VersionEvent: Sendable, Equatable {
         return properties
     }
 
-    init(id: EventID, time: Timestamp, previous: AppVersion?, current: AppVersion) {
-        self.id = id
-        self.time = time
-        self.previous = previous
-        self.current = current
+    var object: Properties {
+        properties + ["id": .string(id.description), "time": .date(time), "is_update": .bool(previous != nil)]
     }
+}
 
+extension VersionEvent {
     init?(_ object: Properties) {
         guard let id = object["id"]?.string.flatMap({ EventID($0) }), let time = object["time"]?.date,
             let isUpdate = object["is_update"]?.bool
@@ -76,13 +75,5 @@ struct VersionEvent: Sendable, Equatable {
         previous =
             isUpdate
             ? AppVersion(number: object["$previous_version"]?.string, build: object["$previous_build"]?.string) : nil
-    }
-
-    var object: Properties {
-        var object = properties
-        object["id"] = .string(id.description)
-        object["time"] = .date(time)
-        object["is_update"] = .bool(previous != nil)
-        return object
     }
 }

@@ -74,24 +74,19 @@ public final class LifecycleEvents: Processor {
         appVersion: String? = nil, appBuild: String? = nil, isExistingUser: Bool = false
     ) {
         self.init(
-            persistedIn: persistence, notingEvery: interval, version: AppVersion(number: appVersion, build: appBuild),
+            persistedIn: persistence, notingEvery: interval, appVersion: appVersion, appBuild: appBuild,
             isExistingUser: isExistingUser, utcOffset: { LocalTime.utcOffset(at: $0) })
     }
 
-    package convenience init(persistedIn persistence: Persistence, utcOffset: @escaping @Sendable (Timestamp) -> Int?) {
-        self.init(
-            persistedIn: persistence, notingEvery: .seconds(15), version: AppVersion(), isExistingUser: false,
-            utcOffset: utcOffset)
-    }
-
-    private init(
-        persistedIn persistence: Persistence, notingEvery interval: Duration, version: AppVersion,
-        isExistingUser: Bool, utcOffset: @escaping @Sendable (Timestamp) -> Int?
+    package init(
+        persistedIn persistence: Persistence, notingEvery interval: Duration = .seconds(15),
+        appVersion: String? = nil, appBuild: String? = nil, isExistingUser: Bool = false,
+        utcOffset: @escaping @Sendable (Timestamp) -> Int?
     ) {
         self.utcOffset = utcOffset
         var known = AppVersion.ofBundle
-        known.update(to: version)
-        self.version = known
+        known.update(to: AppVersion(number: appVersion, build: appBuild))
+        version = known
         heartbeat = Heartbeat(every: interval)
         let initial = isExistingUser ? LifecycleFacts.unknown : LifecycleFacts()
         kept = PersistedState(

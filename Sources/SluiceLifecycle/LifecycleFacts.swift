@@ -33,19 +33,15 @@ struct LifecycleFacts: PersistedValue {
     init?(_ object: Properties) {
         guard case .bool(let hasStarted) = object["has_started"] else { return nil }
         self.hasStarted = hasStarted
-        switch object["first_day"] {
-        case .int(let day): firstDay = day
-        case nil: break
-        default: return nil
+        if let value = object["first_day"] {
+            guard case .int(let day) = value else { return nil }
+            firstDay = day
         }
-        switch object["foreground_span"] {
-        case .object(let span):
-            guard case .date(let time) = span["last_known"], case .double(let duration) = span["duration"],
-                duration >= 0
+        if let value = object["foreground_span"] {
+            guard case .date(let time) = value.object?["last_known"],
+                case .double(let duration) = value.object?["duration"], duration >= 0
             else { return nil }
-            self.span = ForegroundSpan(lastKnown: time, duration: duration)
-        case nil: break
-        default: return nil
+            span = ForegroundSpan(lastKnown: time, duration: duration)
         }
         version = AppVersion(number: object["app_version"]?.string, build: object["app_build"]?.string)
         // Earlier releases didn't write this member.
@@ -75,8 +71,7 @@ struct LifecycleFacts: PersistedValue {
 
     var object: Properties {
         var object: Properties = ["has_started": .bool(hasStarted), "is_installed": .bool(isInstalled)]
-        object["app_version"] = version.number.map { .string($0) }
-        object["app_build"] = version.build.map { .string($0) }
+        object.merge(version.properties("app_version", "app_build"))
         if !versionEvents.isEmpty {
             object["version_events"] = .array(PropertyArray(versionEvents.map { .object($0.object) }))
         }

@@ -53,7 +53,8 @@ struct SessionMachine {
     /// The indices of the sessions that began before the facts of earlier launches were known, by their ids. The first ones.
     private(set) var earlyIndices: [String: Int64] = [:]
     private static let maximumEarlyIndices = 1_000
-    private var hasAdopted = false
+    /// The facts of earlier launches are known.
+    private(set) var hasAdopted = false
     /// The open session of an earlier launch that crashed; its last events may still come.
     private(set) var recovered: SessionRecord?
     /// The end of ``recovered`` has not been tracked.
@@ -279,11 +280,7 @@ struct SessionRecord: Sendable, Equatable {
     var properties: Properties { ["$session_id": .string(id), "$session_index": .int(index)] }
 
     /// The properties of the `$SessionEnd`.
-    var ending: Properties {
-        var properties = properties
-        properties["$event_duration"] = .double(duration)
-        return properties
-    }
+    var ending: Properties { properties + ["$event_duration": .double(duration)] }
 }
 
 /// The facts that ``Sessions`` keeps for the next launch.
@@ -298,12 +295,9 @@ struct SessionFacts: PersistedValue {
             return nil
         }
         self.lastIndex = lastIndex
-        switch object["session"] {
-        case .object(let object):
-            guard let session = SessionRecord(object) else { return nil }
+        if let value = object["session"] {
+            guard let session = value.object.flatMap(SessionRecord.init) else { return nil }
             self.session = session
-        case nil: break
-        default: return nil
         }
     }
 

@@ -75,8 +75,6 @@ public final class Sessions: Processor {
         var machine: SessionMachine
         /// Events of a signal that have not been tracked yet.
         var pending: [SessionMachine.Output] = []
-        /// The facts of earlier launches are among the machine's.
-        var isLoaded = false
         /// The time at which this object was created, in milliseconds; nil when the pipeline is built. The events of
         /// plugins that wait for the pipeline have times after it, and begin a session.
         var beginning: Int64?
@@ -120,15 +118,12 @@ public final class Sessions: Processor {
         self.maximumLength = maximumLength
         heartbeat = Heartbeat(every: interval)
         kept = PersistedState("sessions", in: persistence, initial: SessionFacts(), report: context.report)
+        // With the time of its start, which Amplitude and PostHog read from it.
+        let newID: @Sendable (Timestamp) -> String = { [context] in EventID.timed($0, context.random).description }
         state = Locked(
             State(
-                machine: SessionMachine(mode, maximumLength: maximumLength, makeID: Sessions.newID(context)),
+                machine: SessionMachine(mode, maximumLength: maximumLength, makeID: newID),
                 beginning: context.time.wallTime().milliseconds))
-    }
-
-    private static func newID(_ context: PluginContext) -> @Sendable (Timestamp) -> String {
-        // With the time of its start, which Amplitude and PostHog read from it.
-        { EventID.timed($0, context.random).description }
     }
 
     private var now: SessionMachine.Moment {
@@ -176,14 +171,12 @@ public final class Sessions: Processor {
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for a limit or a maximum length of less than a second, and
     ///   an error of the place where the facts are kept.
     public func prepare() throws {
-        guard maximumLength >= .seconds(1) else {
-            throw SluiceError(.invalidArgument, "a maximumLength of \(maximumLength): pass at least one second")
-        }
+        try SluiceError.require(
+            maximumLength >= .seconds(1), "a maximumLength of \(maximumLength): pass at least one second")
         switch mode {
         case .automatic(let limit), .idle(let limit):
-            guard limit >= .seconds(1) else {
-                throw SluiceError(.invalidArgument, "a limit of \(limit): pass at least one second, or .manual")
-            }
+            try SluiceError.require(
+                limit >= .seconds(1), "a limit of \(limit): pass at least one second, or .manual")
         case .manual: break
         }
         try kept.load()
@@ -195,12 +188,9 @@ public final class Sessions: Processor {
 
     /// Takes over the facts of earlier launches. Without the user's consent, this does nothing until the grant.
     private func adopt() {
-        guard !state.withLock(\.isLoaded) else { return }
+        guard !state.withLock(\.machine.hasAdopted) else { return }
         _ = kept.readIfLoaded { facts in
-            state.withLock { state in
-                if !state.isLoaded { state.machine.adopt(facts) }
-                state.isLoaded = true
-            }
+            state.withLock { if !$0.machine.hasAdopted { $0.machine.adopt(facts) } }
         }
     }
 
@@ -349,8 +339,8 @@ public final class Sessions: Processor {
 
     /// Copies the machine's facts into the state. Does nothing until the facts of earlier launches are loaded.
     private func note(_ facts: inout SessionFacts) {
-        let (machine, isLoaded) = state.withLock { ($0.machine, $0.isLoaded) }
-        guard isLoaded else { return }
+        let machine = state.withLock(\.machine)
+        guard machine.hasAdopted else { return }
         var record = machine.isRecoveredPending ? machine.recovered : nil
         // After a grant, the end of an earlier session can still be due. It comes first, because its events were tracked.
         if record == nil, let open = machine.open {
