@@ -173,13 +173,13 @@ public final class AutoProperties: Processor {
     ///
     /// - Parameter name: The property's name.
     public func unregister(_ name: String) {
-        state.withLock { $0.unregisterDynamic(name) }
+        state.withLock { $0.dynamic.removeAll { $0.name == name } }
         change { $0.remove(name) }
     }
 
     /// Removes all super properties.
     public func unregisterAll() {
-        state.withLock { $0.unregisterAllDynamic() }
+        state.withLock { $0.dynamic = [] }
         change { $0.removeAll() }
     }
 
@@ -219,7 +219,7 @@ public final class AutoProperties: Processor {
     public func update(for signal: Signal) {
         guard signal.connectivity != nil else { return }
         let network = system.network
-        state.withLock { $0.setNetwork(network) }
+        state.withLock { $0.network = network }
     }
 
     /// Adds the properties that the event doesn't have.

@@ -126,14 +126,11 @@ struct ControlGroups {
         text.utf8.count == 64 && text.allSatisfy { $0.isHexDigit && !$0.isUppercase }
     }
 
+    private static let runtimes: KeyValuePairs = [
+        "cri-containerd": "containerd", "crio-": "cri-o", "libpod": "podman", "docker": "docker", "/lxc": "lxc",
+    ]
+
     var runtime: String? {
-        for (_, path) in paths {
-            if path.contains(text: "cri-containerd") { return "containerd" }
-            if path.contains(text: "crio-") { return "cri-o" }
-            if path.contains(text: "libpod") { return "podman" }
-            if path.contains(text: "docker") { return "docker" }
-            if path.contains(text: "/lxc") { return "lxc" }
-        }
-        return nil
+        paths.lazy.compactMap { group in Self.runtimes.first { group.path.contains(text: $0.key) }?.value }.first
     }
 }

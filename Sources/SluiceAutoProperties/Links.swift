@@ -216,11 +216,9 @@ private struct Campaigns: PersistedValue {
 
     init?(_ object: Properties) {
         for (name, path) in [("first", \Campaigns.first), ("last", \Campaigns.last)] {
-            switch object[name] {
-            case .object(let properties): self[keyPath: path] = properties
-            case nil: break
-            default: return nil
-            }
+            guard let value = object[name] else { continue }
+            guard let properties = value.object else { return nil }
+            self[keyPath: path] = properties
         }
         updateProperties()
     }

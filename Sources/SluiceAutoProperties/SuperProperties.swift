@@ -11,9 +11,11 @@ struct SuperProperties {
     var registered: Properties = [:] {
         didSet { quarter = nil }
     }
-    private var dynamic: [Dynamic] = []
+    var dynamic: [Dynamic] = []
     private let automatic: Properties
-    private var network: Properties
+    var network: Properties {
+        didSet { quarter = nil }
+    }
 
     /// ``registered``, then ``automatic``, then ``network``, then the offset of ``quarter``. They are joined when one
     /// of them changes, not for each event.
@@ -27,19 +29,10 @@ struct SuperProperties {
         self.network = network
     }
 
-    mutating func setNetwork(_ properties: Properties) {
-        network = properties
-        quarter = nil
-    }
-
     mutating func registerDynamic(_ name: String, _ value: @escaping @Sendable () -> PropertyValue?) {
         dynamic.removeAll { $0.name == name }
         dynamic.append(Dynamic(name: name, value: value))
     }
-
-    mutating func unregisterDynamic(_ name: String) { dynamic.removeAll { $0.name == name } }
-
-    mutating func unregisterAllDynamic() { dynamic = [] }
 
     /// Adds all properties to an event if no property is dynamic.
     ///

@@ -55,11 +55,7 @@ extension SystemReader {
     }
 
     private static func names(in directory: String) -> [String] {
-        do throws(FileError) {
-            return try SystemFileSystem().list(directory)
-        } catch {
-            return []
-        }
+        attempt(try SystemFileSystem().list(directory), or: [])
     }
 
     private static var currentKernel: Kernel? {
