@@ -27,3 +27,16 @@ extension PropertyValue {
         return result
     }
 }
+
+extension Batch {
+    /// Returns the index of the event of each record of a request, by the number of records of an event.
+    func recordedEvents(_ count: (EventLine) throws -> Int) -> [Int] {
+        events.indices.flatMap { index in
+            do {
+                return Array(repeating: index, count: try count(events[index]))
+            } catch {
+                return [index]  // Such a line was not sent.
+            }
+        }
+    }
+}

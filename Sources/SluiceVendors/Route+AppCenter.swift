@@ -32,11 +32,11 @@ extension Route {
         @PipelineBuilder _ stages: (_ name: String) throws -> StoreAndTransportFragment
     ) rethrows -> RouteFragment {
         try Route("normal", delivery: normal(interval)) {
-            OnlyPriority(.normal)
+            OnlyPriority(priority: .normal)
             try stages("normal")
         }
         try Route("critical", delivery: .appCenter) {
-            OnlyPriority(.critical)
+            OnlyPriority(priority: .critical)
             try stages("critical")
         }
     }
@@ -51,11 +51,7 @@ extension Route {
 
 /// Drops the events of all other priorities.
 private struct OnlyPriority: Processor {
-    private let priority: Event.Priority
-
-    init(_ priority: Event.Priority) {
-        self.priority = priority
-    }
+    let priority: Event.Priority
 
     func process(_ event: inout Event) -> Disposition { event.priority == priority ? .keep : .drop(.filtered) }
 }

@@ -81,6 +81,17 @@ public enum Verb: Sendable, Hashable {
     }
 }
 
+extension Verb {
+    /// The person's traits that a login or a profile's change sets.
+    func traits(of event: Event) -> Properties {
+        switch self {
+        case .signUp, .switchUser: event.traits
+        case .set(let traits): traits
+        default: [:]
+        }
+    }
+}
+
 /// The parts of an event that record types have fields for.
 extension Event {
     /// The id of a known person: the login id, or a distinct id that isn't the anonymous one, as a server sets it. Nil

@@ -55,6 +55,9 @@ extension EventLine {
         return event
     }
 
+    /// The ``record()``; nil for a line that can't be read, and so was not sent.
+    package var sentRecord: Event? { attempt(try record(), or: nil) }
+
     /// The distinct id, read without the rest of the line. Nil if it is missing or a placeholder.
     func person() throws(SluiceError) -> String? { try field("distinct_id")?.string?.asID }
 

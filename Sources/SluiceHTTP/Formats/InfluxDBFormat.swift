@@ -76,18 +76,14 @@ struct InfluxDBFormat: WireFormat {
 
     /// The hour of an event that has the named field with the named type.
     private func hour(of line: EventLine, in words: Substring.UTF8View) -> Int64? {
-        do throws(SluiceError) {
-            let event = try line.record()
-            let place = "on measurement \"\(Self.fitted(event.name))\""
-            let isNamed = fields(of: event).contains { name, value in
-                let types: [Unicode.Scalar: String] = ["\"": "string", "i": "integer", "e": "boolean"]
-                let type = value.unicodeScalars.last.flatMap { types[$0] } ?? "float"
-                return words.starts(with: "\(name)\" \(place) is type \(type), ".utf8)
-            }
-            return isNamed ? event.time.milliseconds / 3_600_000 : nil
-        } catch {
-            return nil  // It was not in the request.
+        guard let event = line.sentRecord else { return nil }
+        let place = "on measurement \"\(Self.fitted(event.name))\""
+        let isNamed = fields(of: event).contains { name, value in
+            let types: [Unicode.Scalar: String] = ["\"": "string", "i": "integer", "e": "boolean"]
+            let type = value.unicodeScalars.last.flatMap { types[$0] } ?? "float"
+            return words.starts(with: "\(name)\" \(place) is type \(type), ".utf8)
         }
+        return isNamed ? event.time.milliseconds / 3_600_000 : nil
     }
 
     private static let names: Set = [

@@ -50,13 +50,11 @@ struct AmplitudeFormat: WireFormat {
             return .each(
                 (0..<count).map { refused.contains($0) ? .rejected(reason: "Amplitude refused the event") : rest })
         case 429:
-            switch throttling(of: batch, by: response) {
-            case let all where all.allSatisfy({ $0 == .none }): break
-            case let all:
-                // The events of a batch are set aside together, for the short time if it applies to any of them.
-                let isShort = all.contains(.forSeconds)
-                return .each(all.map { $0 == .none ? rest : later(isShort ? .forSeconds : .forHours, response) })
-            }
+            let all = throttling(of: batch, by: response)
+            if all.allSatisfy({ $0 == .none }) { break }
+            // The events of a batch are set aside together, for the short time if it applies to any of them.
+            let isShort = all.contains(.forSeconds)
+            return .each(all.map { $0 == .none ? rest : later(isShort ? .forSeconds : .forHours, response) })
         default: break
         }
         return .all(response.verdict)
@@ -73,15 +71,8 @@ struct AmplitudeFormat: WireFormat {
 
     /// Returns the index of the event of each record.
     private func recordedEvents(of batch: Batch) -> [Int] {
-        batch.events.indices.flatMap { index in
-            do {
-                // Only such an event is several records.
-                guard try batch.events[index].field("event") == "$GroupIdentify" else { return [index] }
-                return Array(repeating: index, count: Self.records(of: try batch.events[index].record()).count)
-            } catch {
-                return [index]  // Such a line was not sent.
-            }
-        }
+        // Only such an event is several records.
+        batch.recordedEvents { try $0.field("event") == "$GroupIdentify" ? Self.records(of: $0.record()).count : 1 }
     }
 
     private enum Throttling {
@@ -96,15 +87,9 @@ struct AmplitudeFormat: WireFormat {
         let (users, devices) = (names("throttled_users"), names("throttled_devices"))
         let (dailyUsers, dailyDevices) = (names("exceeded_daily_quota_users"), names("exceeded_daily_quota_devices"))
         return batch.events.enumerated().map { index, line in
-            let (user, device): (String?, String?)
-            do {
-                let event = try line.record()
-                (user, device) = (event.userID, event.deviceID)
-            } catch {
-                (user, device) = (nil, nil)  // Such a line was not sent.
-            }
+            let event = line.sentRecord
             func isAmong(_ users: Set<String>, _ devices: Set<String>) -> Bool {
-                user.map(users.contains) == true || device.map(devices.contains) == true
+                event?.userID.map(users.contains) == true || event?.deviceID.map(devices.contains) == true
             }
             if isAmong(dailyUsers, dailyDevices) { return .forHours }
             return indices.contains(index) || isAmong(users, devices) ? .forSeconds : .none

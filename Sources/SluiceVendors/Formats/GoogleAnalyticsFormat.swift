@@ -28,7 +28,7 @@ struct GoogleAnalyticsFormat: WireFormat {
         request.appendQuery("api_secret", apiSecret)
         let events = try batch.events.map { try $0.record() }
         var person: Properties = [:]
-        for event in events { person.merge(Self.traits(of: event)) }
+        for event in events { person.merge(Verb(event).traits(of: event)) }
         request.setJSON(for: batch) { json in
             json.object {
                 $0["client_id"] = events.first.map { Self.client(of: $0) }
@@ -49,14 +49,6 @@ struct GoogleAnalyticsFormat: WireFormat {
     }
 
     private static func client(of event: Event) -> String { event.deviceID ?? event.anyDistinctID }
-
-    private static func traits(of event: Event) -> Properties {
-        switch Verb(event) {
-        case .signUp, .switchUser: event.traits
-        case .set(let properties): properties
-        default: [:]
-        }
-    }
 
     private static func write(_ event: Event, to json: inout JSONWriter) {
         var parameters: Properties = ["event_id": .string(event.id.description), "engagement_time_msec": 1]
@@ -139,20 +131,16 @@ private enum GoogleNames {
     }
 
     private static func isAccepted(_ scalar: Unicode.Scalar) -> Bool {
-        scalar == "_" || isLetter(scalar) || belongsToLetters(scalar)
+        switch scalar.properties.generalCategory {
+        // Accents and vowel signs belong to letters.
+        case .decimalNumber, .nonspacingMark, .spacingMark: true
+        default: scalar == "_" || isLetter(scalar)
+        }
     }
 
     private static func isLetter(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter: true
-        default: false
-        }
-    }
-
-    /// Digits, and accents and vowel signs.
-    private static func belongsToLetters(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.properties.generalCategory {
-        case .decimalNumber, .nonspacingMark, .spacingMark: true
         default: false
         }
     }

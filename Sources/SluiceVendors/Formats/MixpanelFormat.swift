@@ -213,14 +213,8 @@ struct MixpanelFormat: WireFormat {
 
     /// Returns the index of the event of each record that a request for the batch contains.
     private func recordedEvents(of batch: Batch, _ endpoint: String) -> [Int] {
-        batch.events.indices.flatMap { index in
-            guard [Self.persons, Self.groups].contains(endpoint) else { return [index] }
-            do {
-                return Array(repeating: index, count: updates(for: try batch.events[index].record()).count)
-            } catch {
-                return [index]  // Such a line was not sent.
-            }
-        }
+        let areUpdates = [Self.persons, Self.groups].contains(endpoint)
+        return batch.recordedEvents { try areUpdates ? updates(for: $0.record()).count : 1 }
     }
 
     /// Returns the records of an event. Mixpanel appends one value at a time, so several values are several records.

@@ -72,8 +72,9 @@ struct SegmentFormat: WireFormat {
         json["messageId"] = event.id.description
         json["anonymousId"] = event.deviceID
         json["userId"] = event.userID
-        let traits = Self.traits(of: verb, event)
-        if !isRudderStack, let traits { json.object("traits", traits) }
+        // RudderStack has them in the context.
+        let traits = verb.traits(of: event)
+        if !isRudderStack, !traits.isEmpty { json.object("traits", traits) }
         switch verb {
         case .signUp, .switchUser, .set: break
         case .alias(let previousID):
@@ -98,22 +99,13 @@ struct SegmentFormat: WireFormat {
         json.object("context") {
             SegmentContext.write(event, verb, to: &$0)
             if isRudderStack {
-                if let traits { $0.object("traits", traits) }
+                if !traits.isEmpty { $0.object("traits", traits) }
                 $0["sessionId"] = event.sessionStart.map { .int($0.milliseconds / 1_000) }
             } else {
                 $0["instanceId"] = instanceID.description
             }
         }
         if isRudderStack { json["channel"] = HTTPFormat.runsOnDevice ? "mobile" : "server" }
-    }
-
-    /// The person's traits in an `identify`. RudderStack has them in the context.
-    private static func traits(of verb: Verb, _ event: Event) -> Properties? {
-        switch verb {
-        case .signUp, .switchUser: event.traits.isEmpty ? nil : event.traits
-        case .set(let traits): traits.isEmpty ? nil : traits
-        default: nil
-        }
     }
 
     private static func type(of verb: Verb) -> String {

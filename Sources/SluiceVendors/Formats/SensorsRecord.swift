@@ -56,7 +56,8 @@ struct SensorsRecord {
         if case .int(let minutes) = event.properties["$utc_offset"], (-1_440...1_440).contains(minutes) {
             minutesEast = Int(minutes)
         }
-        properties = properties.flattened.withSensorsDates(minutesEast: minutesEast)
+        properties = Properties(
+            properties.flattened.map { ($0.name, $0.value.withSensorsDates(minutesEast: minutesEast)) })
     }
 
     /// Sensors joins the ids that one record lists.
@@ -132,14 +133,10 @@ extension Properties {
                 }
             })
     }
-
-    /// Writes dates, in lists too, as Sensors' SDKs do: in local time, without an offset.
-    fileprivate func withSensorsDates(minutesEast: Int) -> Properties {
-        Properties(map { ($0.name, $0.value.withSensorsDates(minutesEast: minutesEast)) })
-    }
 }
 
 extension PropertyValue {
+    /// Writes dates, in lists too, as Sensors' SDKs do: in local time, without an offset.
     fileprivate func withSensorsDates(minutesEast: Int) -> PropertyValue {
         switch self {
         case .date(let date):
