@@ -32,6 +32,13 @@ extension HTTPRequest {
         setHeader("Content-Type", type)
         body = writer.bytes
     }
+
+    /// Sets a body that is one object of JSON.
+    package mutating func setJSONObject(
+        for batch: Batch, as type: String = "application/json", _ write: (inout JSONWriter) throws -> Void
+    ) rethrows {
+        try setJSON(for: batch, as: type) { try $0.object(write) }
+    }
 }
 
 extension Batch {

@@ -12,15 +12,13 @@ struct KafkaFormat: WireFormat {
 
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
         request.appendPath("topics", topic)
-        try request.setJSON(for: batch, as: "application/vnd.kafka.json.v2+json") { json in
-            try json.object {
-                try $0.array("records", batch.events) { json, line in
-                    let key = try line.person()
-                    json.object {
-                        // Redpanda would store a null as the text "null".
-                        $0["key"] = key
-                        $0.raw("value", line.json)
-                    }
+        try request.setJSONObject(for: batch, as: "application/vnd.kafka.json.v2+json") {
+            try $0.array("records", batch.events) { json, line in
+                let key = try line.person()
+                json.object {
+                    // Redpanda would store a null as the text "null".
+                    $0["key"] = key
+                    $0.raw("value", line.json)
                 }
             }
         }

@@ -31,13 +31,11 @@ struct LokiFormat: WireFormat {
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
         request.appendPath("loki", "api", "v1", "push", replacing: ["api/prom/push"])
         if let tenant { request.setHeader("X-Scope-OrgID", tenant) }
-        try request.setJSON(for: batch) { json in
-            try json.object {
-                try $0.array("streams", [labels]) { json, labels in
-                    try json.object {
-                        $0.object("stream", labels)
-                        try $0.array("values", batch.events) { try Self.write($1, to: &$0) }
-                    }
+        try request.setJSONObject(for: batch) {
+            try $0.array("streams", [labels]) { json, labels in
+                try json.object {
+                    $0.object("stream", labels)
+                    try $0.array("values", batch.events) { try Self.write($1, to: &$0) }
                 }
             }
         }

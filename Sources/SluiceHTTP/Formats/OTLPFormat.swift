@@ -24,19 +24,17 @@ struct OTLPFormat: WireFormat {
                 resources.append((attributes, [event]))
             }
         }
-        request.setJSON(for: batch) { json in
-            json.object {
-                $0.array("resourceLogs", resources) { json, resource in
-                    json.object {
-                        $0.object("resource") {
-                            $0.array("attributes", resource.attributes) { $0.attribute($1.name, $1.value) }
-                        }
-                        $0.array("scopeLogs", [resource.events]) { json, events in
-                            json.object {
-                                $0.object("scope", Self.scope)
-                                $0.array("logRecords", events) { json, event in
-                                    json.object { Self.write(event, to: &$0) }
-                                }
+        request.setJSONObject(for: batch) {
+            $0.array("resourceLogs", resources) { json, resource in
+                json.object {
+                    $0.object("resource") {
+                        $0.array("attributes", resource.attributes) { $0.attribute($1.name, $1.value) }
+                    }
+                    $0.array("scopeLogs", [resource.events]) { json, events in
+                        json.object {
+                            $0.object("scope", Self.scope)
+                            $0.array("logRecords", events) { json, event in
+                                json.object { Self.write(event, to: &$0) }
                             }
                         }
                     }

@@ -17,15 +17,13 @@ struct AmplitudeFormat: WireFormat {
             request.appendPath("2", "httpapi", replacing: ["httpapi", "identify", "groupidentify"])
         }
         let sendTime = request.sendTime.description
-        try request.setJSON(for: batch) { json in
-            try json.object {
-                $0["api_key"] = apiKey
-                // Amplitude would refuse ids with fewer than 5 characters otherwise.
-                $0.object("options") { $0["min_id_length"] = 1 }
-                $0["client_upload_time"] = sendTime
-                let records = try batch.events.flatMap { Self.records(of: try $0.record()) }
-                $0.array("events", records) { json, record in json.object { write(record, to: &$0) } }
-            }
+        try request.setJSONObject(for: batch) {
+            $0["api_key"] = apiKey
+            // Amplitude would refuse ids with fewer than 5 characters otherwise.
+            $0.object("options") { $0["min_id_length"] = 1 }
+            $0["client_upload_time"] = sendTime
+            let records = try batch.events.flatMap { Self.records(of: try $0.record()) }
+            $0.array("events", records) { json, record in json.object { write(record, to: &$0) } }
         }
     }
 

@@ -29,16 +29,14 @@ struct GoogleAnalyticsFormat: WireFormat {
         let events = try batch.events.map { try $0.record() }
         var person: Properties = [:]
         for event in events { person.merge(Verb(event).traits(of: event)) }
-        request.setJSON(for: batch) { json in
-            json.object {
-                $0["client_id"] = events.first.map { Self.client(of: $0) }
-                $0["user_id"] = events.first?.userID
-                if !person.isEmpty {
-                    let properties = GoogleNames.fit(person, [:], as: .userProperty, value: 36)
-                    $0.object("user_properties", Properties(properties.map { ($0.name, ["value": $0.value]) }))
-                }
-                $0.array("events", events) { json, event in json.object { Self.write(event, to: &$0) } }
+        request.setJSONObject(for: batch) {
+            $0["client_id"] = events.first.map { Self.client(of: $0) }
+            $0["user_id"] = events.first?.userID
+            if !person.isEmpty {
+                let properties = GoogleNames.fit(person, [:], as: .userProperty, value: 36)
+                $0.object("user_properties", Properties(properties.map { ($0.name, ["value": $0.value]) }))
             }
+            $0.array("events", events) { json, event in json.object { Self.write(event, to: &$0) } }
         }
     }
 

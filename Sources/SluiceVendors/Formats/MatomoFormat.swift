@@ -24,11 +24,9 @@ struct MatomoFormat: WireFormat {
 
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
         if !request.hasPath(endingWith: "piwik.php") { request.appendPath("matomo.php") }
-        try request.setJSON(for: batch) { json in
-            try json.object {
-                try $0.array("requests", batch.events) { $0.string(query(for: try $1.record())) }
-                $0["token_auth"] = token
-            }
+        try request.setJSONObject(for: batch) {
+            try $0.array("requests", batch.events) { $0.string(query(for: try $1.record())) }
+            $0["token_auth"] = token
         }
     }
 

@@ -24,14 +24,12 @@ struct PostHogFormat: WireFormat {
         request.setHeader("PostHog-Attempt", String(request.retryCount + 1))
         request.setHeader("PostHog-Request-Id", (id ?? batch.events.first?.id)?.description ?? "")
         request.setHeader("PostHog-Request-Timestamp", request.sendTime.description)
-        try request.setJSON(for: batch) { json in
-            try json.object {
-                $0["created_at"] = firstTime.description
-                if isHistoricalMigration { $0["historical_migration"] = true }
-                try $0.array("batch", batch.events) { json, line in
-                    let event = records.event(try line.record(), isNested: false)
-                    json.object { Self.write(event, to: &$0) }
-                }
+        try request.setJSONObject(for: batch) {
+            $0["created_at"] = firstTime.description
+            if isHistoricalMigration { $0["historical_migration"] = true }
+            try $0.array("batch", batch.events) { json, line in
+                let event = records.event(try line.record(), isNested: false)
+                json.object { Self.write(event, to: &$0) }
             }
         }
     }
@@ -120,20 +118,18 @@ struct PostHogBatchFormat: WireFormat {
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
         request.appendPath("batch", replacing: PostHogRecords.otherPaths)
         let sendTime = request.sendTime.description
-        try request.setJSON(for: batch) { json in
-            try json.object {
-                $0["api_key"] = apiKey
-                $0["historical_migration"] = .bool(isHistoricalMigration)
-                $0["sent_at"] = sendTime
-                try $0.array("batch", batch.events) { json, line in
-                    let event = records.event(try line.record(), isNested: true)
-                    json.object {
-                        $0["event"] = event.name
-                        $0["distinct_id"] = event.anyDistinctID
-                        $0["uuid"] = event.id.description
-                        $0.object("properties", event.properties)
-                        $0["timestamp"] = event.time.description
-                    }
+        try request.setJSONObject(for: batch) {
+            $0["api_key"] = apiKey
+            $0["historical_migration"] = .bool(isHistoricalMigration)
+            $0["sent_at"] = sendTime
+            try $0.array("batch", batch.events) { json, line in
+                let event = records.event(try line.record(), isNested: true)
+                json.object {
+                    $0["event"] = event.name
+                    $0["distinct_id"] = event.anyDistinctID
+                    $0["uuid"] = event.id.description
+                    $0.object("properties", event.properties)
+                    $0["timestamp"] = event.time.description
                 }
             }
         }

@@ -30,20 +30,18 @@ struct SegmentFormat: WireFormat {
         request.setBasicAuthorization(user: writeKey, password: "")
         if request.retryCount > 0 { request.setHeader("X-Retry-Count", String(request.retryCount)) }
         let sendTime = request.sendTime.description
-        try request.setJSON(for: batch) { json in
-            try json.object {
-                try $0.array("batch", batch.events) { json, line in
-                    var event = try line.record()
-                    VendorNames.application.apply(to: &event)
-                    _ = event.properties.take("$network_type", \.string)
-                    json.object {
-                        write(event, to: &$0)
-                        $0[isRudderStack ? "originalTimestamp" : "timestamp"] = event.time.description
-                        if isRudderStack { $0["sentAt"] = sendTime }
-                    }
+        try request.setJSONObject(for: batch) {
+            try $0.array("batch", batch.events) { json, line in
+                var event = try line.record()
+                VendorNames.application.apply(to: &event)
+                _ = event.properties.take("$network_type", \.string)
+                json.object {
+                    write(event, to: &$0)
+                    $0[isRudderStack ? "originalTimestamp" : "timestamp"] = event.time.description
+                    if isRudderStack { $0["sentAt"] = sendTime }
                 }
-                $0["sentAt"] = sendTime
             }
+            $0["sentAt"] = sendTime
         }
     }
 

@@ -21,15 +21,13 @@ struct SnowplowFormat: WireFormat {
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
         request.appendPath("com.snowplowanalytics.snowplow", "tp2")
         let sendTime = String(request.sendTime.milliseconds)
-        try request.setJSON(for: batch) { json in
-            try json.object {
-                $0["schema"] = Self.snowplow + "/payload_data/jsonschema/1-0-4"
-                try $0.array("data", batch.events) { json, line in
-                    let event = try line.record()
-                    json.object {
-                        write(event, to: &$0)
-                        $0["stm"] = sendTime
-                    }
+        try request.setJSONObject(for: batch) {
+            $0["schema"] = Self.snowplow + "/payload_data/jsonschema/1-0-4"
+            try $0.array("data", batch.events) { json, line in
+                let event = try line.record()
+                json.object {
+                    write(event, to: &$0)
+                    $0["stm"] = sendTime
                 }
             }
         }
