@@ -20,10 +20,7 @@ struct HardwareReader {
 
     /// Also returns nil for a placeholder that the manufacturer has left in the firmware's template.
     private func firmware(_ path: String) -> String? {
-        guard let value = system.line(path), !HardwareReader.placeholders.contains(value.lowercased()) else {
-            return nil
-        }
-        return value
+        system.line(path).flatMap { HardwareReader.placeholders.contains($0.lowercased()) ? nil : $0 }
     }
 
     private static let placeholders: Set<String> = [

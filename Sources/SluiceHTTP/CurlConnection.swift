@@ -69,14 +69,8 @@
             // libcurl omits a header with a blank value, unless a semicolon replaces the colon.
             var headers = ""
             for (name, value) in request.headers {
-                headers += name
-                if value.utf8.contains(where: { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }) {
-                    headers += ": "
-                    headers += value
-                    headers += "\n"
-                } else {
-                    headers += ";\n"
-                }
+                let isBlank = value.utf8.allSatisfy { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+                headers += isBlank ? "\(name);\n" : "\(name): \(value)\n"
             }
             return withUnsafeMutablePointer(to: &response) { response in
                 request.method.withCString { method in

@@ -72,13 +72,9 @@ struct OTLPFormat: WireFormat {
         // Loki's endpoint returns 204.
         if response.isComplete, response.body.isEmpty { return .all(.accepted) }
         guard let object = response.jsonObject else { return .all(.retry(after: nil)) }
-        let partial: Properties
-        switch object["partialSuccess"] {
+        if object.isEmpty { return .all(.accepted) }
         // Another member is that of an error or of another server.
-        case nil: return .all(object.isEmpty ? .accepted : .retry(after: nil))
-        case .object(let object): partial = object
-        default: return .all(.retry(after: nil))
-        }
+        guard let partial = object["partialSuccess"]?.object else { return .all(.retry(after: nil)) }
         guard let rejected = partial["rejectedLogRecords"] else { return .all(.accepted) }
         let count = batch.events.count
         guard let number = rejected.asInt, (0...count).contains(number) else { return .all(.retry(after: nil)) }

@@ -24,17 +24,12 @@ extension HTTPResponse {
     /// The concatenated JSON objects of a streamed body, up to the first bytes that aren't an object.
     var jsonObjects: [Properties] {
         var result: [Properties] = []
-        var start = 0
-        while start < body.count {
-            guard body[start] > 0x20 else {
-                start += 1
-                continue
-            }
-            guard let end = endOfObject(at: start),
-                let object = HTTPResponse(status: 200, body: Array(body[start..<end])).jsonObject
-            else { break }
+        var end = 0
+        while let start = body[end...].firstIndex(where: { $0 > 0x20 }), let next = endOfObject(at: start),
+            let object = HTTPResponse(status: 200, body: Array(body[start..<next])).jsonObject
+        {
             result.append(object)
-            start = end
+            end = next
         }
         return result
     }

@@ -119,13 +119,8 @@
         }
 
         private static func announcesChunks(_ line: UnsafeRawBufferPointer) -> Bool {
-            guard var value = value(of: "transfer-encoding", in: line) else { return false }
-            let coding = "chunked".utf8
-            while value.count >= coding.count {
-                if zip(value, coding).allSatisfy({ $0.lowercased == $1 }) { return true }
-                value.removeFirst()
-            }
-            return false
+            guard let value = value(of: "transfer-encoding", in: line) else { return false }
+            return value.indices.contains { value[$0...].starts(with: "chunked".utf8) { $0.lowercased == $1 } }
         }
 
         /// Takes a `Content-Length` (RFC 9110, 8.6). libcurl may read until the connection is closed for one that is no number,

@@ -71,19 +71,13 @@ struct MatomoFormat: WireFormat {
                 parameters.append(("ec_items", PropertyValue.array([item]).text))
             }
         default:
-            parameters += [("e_c", "app"), ("e_a", event.name), ("e_v", number(event.properties["value"]))]
+            let value = event.properties["value"].flatMap { $0.double == nil ? nil : $0.text }
+            parameters += [("e_c", "app"), ("e_a", event.name), ("e_v", value)]
         }
         for (name, id) in dimensions.sorted(by: { $0.value < $1.value }) {
             parameters.append(("dimension\(id)", event.properties[name].flatMap { $0 == .null ? nil : $0.text }))
         }
         let pairs = parameters.compactMap { name, value in value.map { "\(name)=\($0.percentEncoded)" } }
         return "?" + pairs.joined(separator: "&")
-    }
-
-    private func number(_ value: PropertyValue?) -> String? {
-        switch value {
-        case .int, .double: value?.text
-        default: nil
-        }
     }
 }

@@ -45,11 +45,7 @@ struct PostHogFormat: WireFormat {
             batch.events.map { line in
                 guard let id = line.id, let result = results[id.description]?.object else { return .accepted }
                 func rejected(_ reason: String) -> Verdict {
-                    var words = JSONWriter()
-                    words.object(result)
-                    var verdict = Verdict.rejected(reason: reason)
-                    verdict.response = String(decoding: words.bytes, as: UTF8.self)
-                    return verdict
+                    .rejected(reason: reason).saying(PropertyValue.object(result).text)
                 }
                 switch result["result"] {
                 case "retry": return .retry(after: response.retryAfter)
