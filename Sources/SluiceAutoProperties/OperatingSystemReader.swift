@@ -8,8 +8,8 @@ struct OperatingSystemReader {
         let release = OSRelease(system.file("/etc/os-release") ?? system.file("/usr/lib/os-release") ?? "")
         return Properties(known: [
             "$os": system.kernel.flatMap { trimmed($0.name) }.map { .string($0) },
-            "$os_name": release["NAME"].map { .string($0) },
-            "$os_version": release["VERSION_ID"].map { .string($0) },
+            "$os_name": release.values["NAME"].map { .string($0) },
+            "$os_version": release.values["VERSION_ID"].map { .string($0) },
             "$kernel_version": system.kernel.flatMap { trimmed($0.release) }.map { .string($0) },
             "$architecture": system.kernel.flatMap { trimmed($0.machine) }.map { .string($0) },
         ])
@@ -18,18 +18,14 @@ struct OperatingSystemReader {
 
 /// The assignments of an os-release file, whose syntax is a shell's without expansions.
 struct OSRelease {
-    private var values: [String: String] = [:]
+    /// The values of the variables that aren't empty.
+    private(set) var values: [String: String] = [:]
 
     init(_ text: String) {
         for line in text.split(whereSeparator: \.isNewline) where !line.hasPrefix("#") {
             guard let equals = line.firstIndex(of: "=") else { continue }
-            values[String(line[..<equals])] = OSRelease.unquoted(line[line.index(after: equals)...])
+            values[String(line[..<equals])] = trimmed(OSRelease.unquoted(line[line.index(after: equals)...]))
         }
-    }
-
-    /// Returns the value of a variable, or nil if the variable is missing or empty.
-    subscript(name: String) -> String? {
-        values[name].flatMap { trimmed($0) }
     }
 
     private static func unquoted(_ text: Substring) -> String {

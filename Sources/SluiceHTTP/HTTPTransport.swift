@@ -179,17 +179,17 @@ public final class HTTPTransport: Transport {
         if compresses, request.body.count > HTTPRequest.gzipThreshold { compress(&request) }
         let unsigned = request
         try await configuration.sign?(&request)
+        // No retry can mend a signed request that can't be sent.
+        if let error = SluiceError.of(try request.check()) { return .all(.hold(reason: error.message)) }
         do {
             var response = try await respond(to: request)
             if response.status == 401, let other = try await otherSigned(unsigned, than: request) {
+                if let error = SluiceError.of(try other.check()) { return .all(.hold(reason: error.message)) }
                 response = try await respond(to: other)
             }
             return format.verdicts(for: batch, from: response).explained(by: response)
         } catch let error as SluiceError where error.code == .missingLibrary {
             return .all(.hold(reason: error.message))
-        } catch let error as InvalidRequest {
-            // No retry can mend it.
-            return .all(.hold(reason: error.reason))
         }
     }
 
@@ -200,11 +200,6 @@ public final class HTTPTransport: Transport {
     }
 
     private func respond(to request: HTTPRequest) async throws -> HTTPResponse {
-        do {
-            try request.check()
-        } catch {
-            throw InvalidRequest(reason: error.message)
-        }
         let begin = clock?.now
         var response: HTTPResponse
         do {
@@ -231,11 +226,6 @@ public final class HTTPTransport: Transport {
             && request.headers.elementsEqual(refused.headers, by: ==)
         return isSame ? nil : request
     }
-}
-
-/// A signed request that can't be sent.
-private struct InvalidRequest: Error {
-    let reason: String
 }
 
 extension Error {
