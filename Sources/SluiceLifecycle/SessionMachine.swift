@@ -45,7 +45,7 @@ struct SessionMachine {
         case recovered(SessionRecord)
     }
 
-    private let mode: Sessions.Mode
+    let mode: Sessions.Mode
     /// Nil for sessions that the host begins and ends.
     private let maximumLength: Duration?
     private let makeID: @Sendable (Timestamp) -> String

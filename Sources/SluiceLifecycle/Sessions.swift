@@ -85,7 +85,6 @@ public final class Sessions: Processor {
 
     /// The connection to the pipeline.
     public let context = PluginContext()
-    private let mode: Mode
     private let maximumLength: Duration
     private let heartbeat: Heartbeat
     private let kept: PersistedState<SessionFacts>
@@ -114,7 +113,6 @@ public final class Sessions: Processor {
         _ mode: Mode = .automatic, maximumLength: Duration = .seconds(86_400),
         persistedIn persistence: Persistence = .memory, notingEvery interval: Duration = .seconds(15)
     ) {
-        self.mode = mode
         self.maximumLength = maximumLength
         heartbeat = Heartbeat(every: interval)
         kept = PersistedState("sessions", in: persistence, initial: SessionFacts(), report: context.report)
@@ -173,7 +171,7 @@ public final class Sessions: Processor {
     public func prepare() throws {
         try SluiceError.require(
             maximumLength >= .seconds(1), "a maximumLength of \(maximumLength): pass at least one second")
-        switch mode {
+        switch state.withLock(\.machine.mode) {
         case .automatic(let limit), .idle(let limit):
             try SluiceError.require(
                 limit >= .seconds(1), "a limit of \(limit): pass at least one second, or .manual")
@@ -247,10 +245,7 @@ public final class Sessions: Processor {
         }
         adopt()
         let now = now
-        state.withLock { state in
-            let outputs = state.machine.receive(signal, at: now)
-            state.pending += outputs
-        }
+        state.withLock { $0.pending += $0.machine.receive(signal, at: now) }
         if signal == .didEnterBackground {
             heartbeat.stop()
             save()
