@@ -35,17 +35,17 @@ struct SystemReader: Sendable {
     /// first one is used.
     func collect() -> Properties {
         var properties = platform
-        properties.addDefaults(ProcessReader(system: self).properties)
-        properties.addDefaults(OperatingSystemReader(system: self).properties)
-        properties.addDefaults(HardwareReader(system: self).properties)
-        properties.addDefaults(RegionReader(system: self).properties)
-        properties.addDefaults(ContainerReader(system: self).properties)
+        properties.addDefaults(processProperties)
+        properties.addDefaults(operatingSystemProperties)
+        properties.addDefaults(hardwareProperties)
+        properties.addDefaults(regionProperties)
+        properties.addDefaults(containerProperties)
         return properties
     }
 
     /// The properties of the network at this moment.
     var network: Properties {
-        var properties = NetworkReader(system: self).properties
+        var properties = networkProperties
         properties.removeAll { omitted.contains($0.name) }
         return properties
     }

@@ -1,15 +1,13 @@
 import Sluice
 
 /// Reads the container that the process runs in, and the limits of its control group.
-struct ContainerReader {
-    let system: SystemReader
-
-    var properties: Properties {
-        let groups = ControlGroups(system.file("/proc/self/cgroup") ?? "")
+extension SystemReader {
+    var containerProperties: Properties {
+        let groups = ControlGroups(file("/proc/self/cgroup") ?? "")
         return Properties(known: [
             "$container_runtime": containerRuntime(groups).map { .string($0) },
             "$container_id": containerID(groups).map { .string($0) },
-            "$orchestrator": system.environment("KUBERNETES_SERVICE_HOST") == nil ? nil : "kubernetes",
+            "$orchestrator": environment("KUBERNETES_SERVICE_HOST") == nil ? nil : "kubernetes",
             "$cgroup": groups.name.map { .string($0) },
             "$memory_limit": memoryLimit(groups).map { .int($0) },
             "$cpu_limit": processorLimit(groups).map { .double($0) },
@@ -19,15 +17,14 @@ struct ContainerReader {
     /// The container's runtime, from systemd's container interface if the runtime sets it, and otherwise from the
     /// traces of each runtime.
     private func containerRuntime(_ groups: ControlGroups) -> String? {
-        if let name = system.line("/run/systemd/container") ?? system.environment("container").flatMap({ trimmed($0) })
-        {
+        if let name = line("/run/systemd/container") ?? environment("container").flatMap({ trimmed($0) }) {
             return name
         }
         let prefix = "container="
-        let first = system.file("/proc/1/environ")?.split(separator: "\0").first { $0.hasPrefix(prefix) }
+        let first = file("/proc/1/environ")?.split(separator: "\0").first { $0.hasPrefix(prefix) }
         if let name = first.flatMap({ trimmed($0.dropFirst(prefix.count)) }) { return name }
-        if system.file("/.dockerenv") != nil { return "docker" }
-        if system.file("/run/.containerenv") != nil { return "podman" }
+        if file("/.dockerenv") != nil { return "docker" }
+        if file("/run/.containerenv") != nil { return "podman" }
         return groups.runtime
     }
 
@@ -35,7 +32,7 @@ struct ContainerReader {
     /// the file that the runtime mounts as the host's name.
     private func containerID(_ groups: ControlGroups) -> String? {
         if let id = groups.containerID { return id }
-        for mount in system.file("/proc/self/mountinfo")?.split(whereSeparator: \.isNewline) ?? [] {
+        for mount in file("/proc/self/mountinfo")?.split(whereSeparator: \.isNewline) ?? [] {
             // The columns of proc(5): id, parent, device, root, mount point.
             let fields = mount.split(separator: " ", maxSplits: 5)
             guard fields.count > 4, fields[4] == "/etc/hostname" else { continue }
@@ -54,14 +51,14 @@ struct ContainerReader {
             groups.directories(of: nil).map { "\($0)/memory.max" }
             + groups.directories(of: "memory").map { "\($0)/memory.limit_in_bytes" }
         // "max", or a number close to 2^63 in the older form, means no limit.
-        return files.compactMap { system.line($0).flatMap { Int64($0) } }.filter { $0 < 1 << 60 }.min()
+        return files.compactMap { line($0).flatMap { Int64($0) } }.filter { $0 < 1 << 60 }.min()
     }
 
     /// The lowest quota of processors of the control group and all groups above it, as a share of its period.
     private func processorLimit(_ groups: ControlGroups) -> Double? {
-        let unified = groups.directories(of: nil).compactMap { system.line("\($0)/cpu.max")?.split(separator: " ") }
+        let unified = groups.directories(of: nil).compactMap { line("\($0)/cpu.max")?.split(separator: " ") }
         let older = groups.directories(of: "cpu").map { directory in
-            ["quota", "period"].compactMap { system.line("\(directory)/cpu.cfs_\($0)_us")?[...] }
+            ["quota", "period"].compactMap { line("\(directory)/cpu.cfs_\($0)_us")?[...] }
         }
         // "max", or -1 in the older form, means no limit.
         return (unified + older).compactMap { fields in

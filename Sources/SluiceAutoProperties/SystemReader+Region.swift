@@ -1,10 +1,8 @@
 import Sluice
 
 /// Reads language, country and time zone.
-struct RegionReader {
-    let system: SystemReader
-
-    var properties: Properties {
+extension SystemReader {
+    var regionProperties: Properties {
         let locale = locale
         return Properties(known: [
             "$locale": locale.map { .string($0) },
@@ -16,7 +14,7 @@ struct RegionReader {
     /// The locale without its encoding and modifier. By locale(7), the first of these variables that is set decides. A name
     /// that doesn't begin with the code of a language by ISO 639, such as `C`, is left out.
     private var locale: String? {
-        let value = ["LC_ALL", "LC_MESSAGES", "LANG"].lazy.compactMap { system.environment($0) }.first { !$0.isEmpty }
+        let value = ["LC_ALL", "LC_MESSAGES", "LANG"].lazy.compactMap { environment($0) }.first { !$0.isEmpty }
         guard let name = value?.prefix(while: { $0 != "." && $0 != "@" }) else { return nil }
         let parts = name.split(omittingEmptySubsequences: false) { $0 == "_" || $0 == "-" }
         let isLanguage = parts[0].allSatisfy(\.isLetter) && (2...3).contains(parts[0].count)
@@ -40,29 +38,29 @@ struct RegionReader {
     /// A name without a file of rules is left out: the C library then runs as UTC, for example in a container without
     /// `tzdata`. UTC itself needs no file, and an empty `TZ` means UTC.
     private var timeZone: String? {
-        let variable = system.environment("TZ").map { $0.hasPrefix(":") ? $0.dropFirst() : $0[...] }
+        let variable = environment("TZ").map { $0.hasPrefix(":") ? $0.dropFirst() : $0[...] }
         if variable == "" || variable == "UTC" { return "UTC" }
         let path = variable.map { file(of: $0) } ?? "/etc/localtime"
         guard isZone(path) else { return nil }
         if let variable, !variable.hasPrefix("/"), let name = name(variable.split(separator: "/")[...]) { return name }
         if let name = zone(at: path) { return name }
-        guard path == "/etc/localtime", let line = system.line("/etc/timezone"), isZone(file(of: line[...])) else {
+        guard path == "/etc/localtime", let line = line("/etc/timezone"), isZone(file(of: line[...])) else {
             return nil
         }
         return name(line.split(separator: "/")[...])
     }
 
     private func file(of zone: Substring) -> String {
-        zone.hasPrefix("/") ? String(zone) : "\(system.environment("TZDIR") ?? "/usr/share/zoneinfo")/\(zone)"
+        zone.hasPrefix("/") ? String(zone) : "\(environment("TZDIR") ?? "/usr/share/zoneinfo")/\(zone)"
     }
 
-    private func isZone(_ path: String) -> Bool { system.file(path)?.hasPrefix("TZif") == true }
+    private func isZone(_ path: String) -> Bool { file(path)?.hasPrefix("TZif") == true }
 
     /// The name that the path of a zone's file has, or the path that it links to.
     private func zone(at path: String, links: Int = 8) -> String? {
         let parts = path.split(separator: "/")
         if let root = parts.lastIndex(of: "zoneinfo"), let name = name(parts[(root + 1)...]) { return name }
-        return links > 0 && path.hasPrefix("/") ? system.link(path).flatMap { zone(at: $0, links: links - 1) } : nil
+        return links > 0 && path.hasPrefix("/") ? link(path).flatMap { zone(at: $0, links: links - 1) } : nil
     }
 
     /// The name in the time zone database, which begins with a capital letter. `Factory` stands for an unknown zone, and

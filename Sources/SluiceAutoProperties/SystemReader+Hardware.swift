@@ -2,16 +2,14 @@ import Sluice
 
 /// Reads the hardware: manufacturer and model from the firmware (DMI, or the device tree), processors, memory and
 /// screen.
-struct HardwareReader {
-    let system: SystemReader
-
-    var properties: Properties {
+extension SystemReader {
+    var hardwareProperties: Properties {
         let screen = screen
         return Properties(known: [
             "$manufacturer": firmware("/sys/class/dmi/id/sys_vendor").map { .string($0) },
             "$model": (firmware("/sys/class/dmi/id/product_name") ?? firmware("/proc/device-tree/model"))
                 .map { .string($0) },
-            "$cpu_count": system.processorCount.map { .int($0) },
+            "$cpu_count": processorCount.map { .int($0) },
             "$memory_size": memorySize.map { .int($0) },
             "$screen_width": screen.map { .int($0.width) },
             "$screen_height": screen.map { .int($0.height) },
@@ -20,7 +18,7 @@ struct HardwareReader {
 
     /// Also returns nil for a placeholder that the manufacturer has left in the firmware's template.
     private func firmware(_ path: String) -> String? {
-        system.line(path).flatMap { HardwareReader.placeholders.contains($0.lowercased()) ? nil : $0 }
+        line(path).flatMap { Self.placeholders.contains($0.lowercased()) ? nil : $0 }
     }
 
     private static let placeholders: Set<String> = [
@@ -32,7 +30,7 @@ struct HardwareReader {
     private var memorySize: Int64? {
         let prefix = "MemTotal:"
         guard
-            let lines = system.file("/proc/meminfo")?.split(whereSeparator: \.isNewline),
+            let lines = file("/proc/meminfo")?.split(whereSeparator: \.isNewline),
             let line = lines.first(where: { $0.hasPrefix(prefix) }),
             let kibibytes = line.dropFirst(prefix.count).split(separator: " ").first.flatMap({ Int64($0) })
         else { return nil }
@@ -43,9 +41,9 @@ struct HardwareReader {
     /// The size in pixels of the preferred mode of the first connected screen.
     private var screen: (width: Int, height: Int)? {
         let directory = "/sys/class/drm"
-        for connector in system.names(directory).sorted()
-        where system.line("\(directory)/\(connector)/status") == "connected" {
-            let numbers = system.line("\(directory)/\(connector)/modes")?.split(separator: "x").map { Int($0) } ?? []
+        for connector in names(directory).sorted()
+        where line("\(directory)/\(connector)/status") == "connected" {
+            let numbers = line("\(directory)/\(connector)/modes")?.split(separator: "x").map { Int($0) } ?? []
             if numbers.count == 2, let width = numbers[0], let height = numbers[1] { return (width, height) }
         }
         return nil

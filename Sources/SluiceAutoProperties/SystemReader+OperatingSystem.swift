@@ -1,17 +1,15 @@
 import Sluice
 
 /// Reads the kernel, and the distribution from os-release(5).
-struct OperatingSystemReader {
-    let system: SystemReader
-
-    var properties: Properties {
-        let release = OSRelease(system.file("/etc/os-release") ?? system.file("/usr/lib/os-release") ?? "")
+extension SystemReader {
+    var operatingSystemProperties: Properties {
+        let release = OSRelease(file("/etc/os-release") ?? file("/usr/lib/os-release") ?? "")
         return Properties(known: [
-            "$os": system.kernel.flatMap { trimmed($0.name) }.map { .string($0) },
+            "$os": kernel.flatMap { trimmed($0.name) }.map { .string($0) },
             "$os_name": release.values["NAME"].map { .string($0) },
             "$os_version": release.values["VERSION_ID"].map { .string($0) },
-            "$kernel_version": system.kernel.flatMap { trimmed($0.release) }.map { .string($0) },
-            "$architecture": system.kernel.flatMap { trimmed($0.machine) }.map { .string($0) },
+            "$kernel_version": kernel.flatMap { trimmed($0.release) }.map { .string($0) },
+            "$architecture": kernel.flatMap { trimmed($0.machine) }.map { .string($0) },
         ])
     }
 }

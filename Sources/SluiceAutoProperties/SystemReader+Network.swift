@@ -1,11 +1,9 @@
 import Sluice
 
 /// Reads the kind of network that the machine uses at this moment.
-struct NetworkReader {
-    let system: SystemReader
-
-    var properties: Properties {
-        guard let type = system.networkType() ?? routedNetworkType else { return [:] }
+extension SystemReader {
+    var networkProperties: Properties {
+        guard let type = networkType() ?? routedNetworkType else { return [:] }
         return ["$network_type": .string(type), "$wifi": .bool(type == "wifi")]
     }
 
@@ -13,25 +11,25 @@ struct NetworkReader {
     private var routedNetworkType: String? {
         guard let interface = defaultInterface else { return nil }
         let directory = "/sys/class/net/\(interface)"
-        let device = system.file("\(directory)/uevent") ?? ""
+        let device = file("\(directory)/uevent") ?? ""
         if device.contains(text: "DEVTYPE=wlan") { return "wifi" }
         if device.contains(text: "DEVTYPE=wwan") || interface.hasPrefix("ppp") { return "cellular" }
         // ARPHRD_ETHER: every interface that behaves like Ethernet, also in a container.
-        return system.line("\(directory)/type") == "1" ? "ethernet" : nil
+        return line("\(directory)/type") == "1" ? "ethernet" : nil
     }
 
     /// The interface of the default route, from `/proc/net/route` or `/proc/net/ipv6_route`. The columns of the first
     /// are the interface, the destination, the gateway, the flags, two counts and the metric. The last column of the
     /// second is the interface.
     private var defaultInterface: String? {
-        let routes = (system.file("/proc/net/route") ?? "").split(whereSeparator: \.isNewline).compactMap { line in
+        let routes = (file("/proc/net/route") ?? "").split(whereSeparator: \.isNewline).compactMap { line in
             let fields = line.split(whereSeparator: \.isWhitespace)
             guard fields.count > 7, fields[1] == "00000000", fields[7] == "00000000", let metric = Int(fields[6])
             else { return nil as (interface: String, metric: Int)? }
             return (String(fields[0]), metric)
         }
         if let best = routes.min(by: { $0.metric < $1.metric }) { return best.interface }
-        for line in (system.file("/proc/net/ipv6_route") ?? "").split(whereSeparator: \.isNewline) {
+        for line in (file("/proc/net/ipv6_route") ?? "").split(whereSeparator: \.isNewline) {
             let fields = line.split(whereSeparator: \.isWhitespace)
             if fields.count == 10, fields[0].allSatisfy({ $0 == "0" }), fields[1] == "00", fields[9] != "lo" {
                 return String(fields[9])

@@ -1,23 +1,21 @@
 import Sluice
 
 /// Reads the process, its program, its host and the version of Swift.
-struct ProcessReader {
-    let system: SystemReader
-
-    var properties: Properties {
+extension SystemReader {
+    var processProperties: Properties {
         let program = programName
         return Properties(known: [
             "$app_name": program.map { .string($0) },
-            "$process_id": .int(system.processID),
+            "$process_id": .int(processID),
             "$process_name": program.map { .string($0) },
-            "$host_name": system.kernel.flatMap { trimmed($0.hostName) }.map { .string($0) },
+            "$host_name": kernel.flatMap { trimmed($0.hostName) }.map { .string($0) },
             "$runtime": "Swift",
-            "$runtime_version": .string(ProcessReader.compilerVersion),
+            "$runtime_version": .string(Self.compilerVersion),
         ])
     }
 
     private var programName: String? {
-        guard let name = (system.link("/proc/self/exe") ?? system.program).split(separator: "/").last else {
+        guard let name = (link("/proc/self/exe") ?? program).split(separator: "/").last else {
             return nil
         }
         // The kernel adds this mark if the program was replaced while it runs, for example by an update.
