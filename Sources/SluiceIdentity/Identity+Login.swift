@@ -25,9 +25,8 @@ extension Identity {
         let properties = properties.properties
         try UserIDs.validate(id, "login id")
         // Until they are tracked, they are stored in a deeper nesting, and must be read back unchanged.
-        guard properties.nesting <= 24 else {
-            throw SluiceError(.invalidArgument, "the properties of a login are nested in more than 24 levels")
-        }
+        try SluiceError.require(
+            properties.nesting <= 24, "the properties of a login are nested in more than 24 levels")
         let now = context.time.wallTime()
         var signUp: UserIDs.SignUp?
         /// The anonymous id, if the login replaces another user.

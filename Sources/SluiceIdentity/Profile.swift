@@ -81,11 +81,8 @@ public struct Profile: Sendable {
     public func increment(_ amounts: PropertyLiteral) throws(SluiceError) {
         let amounts = amounts.properties
         for amount in amounts {
-            switch amount.value {
-            case .int, .double: continue
-            default:
-                throw SluiceError(.invalidArgument, "the increment of \"\(amount.name)\" is not a number: pass one")
-            }
+            try SluiceError.require(
+                amount.value.double != nil, "the increment of \"\(amount.name)\" is not a number: pass one")
         }
         identity.track("$ProfileIncrement", ["$increment": .object(amounts)])
     }
@@ -98,10 +95,7 @@ public struct Profile: Sendable {
     ///
     /// - Parameter values: The values to append. A single value is a list of one.
     public func append(_ values: PropertyLiteral) {
-        let lists = values.properties.map { property -> (String, PropertyValue) in
-            if case .array = property.value { return (property.name, property.value) }
-            return (property.name, [property.value])
-        }
+        let lists = values.properties.map { ($0.name, PropertyValue.array($0.value.array ?? [$0.value])) }
         identity.track("$ProfileAppend", ["$append": .object(Properties(lists))])
     }
 

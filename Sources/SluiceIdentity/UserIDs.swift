@@ -121,12 +121,8 @@ extension UserIDs {
     }
 
     /// Compares bytes, as receivers do: another spelling of an id must be stored and sent.
-    static func == (left: UserIDs, right: UserIDs) -> Bool { left.bytes == right.bytes }
-
-    private var bytes: [UInt8] {
-        var writer = JSONWriter()
-        writer.object(object)
-        return writer.bytes
+    static func == (left: UserIDs, right: UserIDs) -> Bool {
+        left.object.description.hasBytes(of: right.object.description)
     }
 
     /// Removes the ids that stand for a missing one, which earlier versions stored.
@@ -166,32 +162,23 @@ extension UserIDs {
     /// Checks an id of a person or a group.
     static func validate(_ id: String, _ kind: String) throws(SluiceError) {
         try validate(name: id, kind)
-        guard !PlaceholderID.matches(id) else {
-            throw SluiceError(
-                .invalidArgument,
-                "a \(kind) that stands for a missing one, such as null, undefined or 0: pass one, or log out instead")
-        }
+        try SluiceError.require(
+            !PlaceholderID.matches(id),
+            "a \(kind) that stands for a missing one, such as null, undefined or 0: pass one, or log out instead")
     }
 
     /// Checks the name of a kind of ids, or of a thing.
     static func validate(name: String, _ kind: String) throws(SluiceError) {
-        guard name.fits else {
-            throw SluiceError(
-                .invalidArgument, "a \(kind) of more than \(maximumLength) characters: shorten it, or pass its hash")
-        }
-        guard !name.isBlank else {
-            throw SluiceError(.invalidArgument, "an empty or blank \(kind): pass one, or log out instead")
-        }
-        guard !name.utf8.contains(0) else {
-            throw SluiceError(
-                .invalidArgument, "a \(kind) that contains NUL, which many backends refuse: remove it")
-        }
+        try SluiceError.require(
+            name.fits, "a \(kind) of more than \(maximumLength) characters: shorten it, or pass its hash")
+        try SluiceError.require(!name.isBlank, "an empty or blank \(kind): pass one, or log out instead")
+        try SluiceError.require(
+            !name.utf8.contains(0), "a \(kind) that contains NUL, which many backends refuse: remove it")
     }
 
     static func validate(_ count: Int, _ kind: String) throws(SluiceError) {
-        guard count <= maximumExtras else {
-            throw SluiceError(.invalidArgument, "more than \(maximumExtras) \(kind) at a time: remove one first")
-        }
+        try SluiceError.require(
+            count <= maximumExtras, "more than \(maximumExtras) \(kind) at a time: remove one first")
     }
 
     /// Whether an id would pass ``validate(_:_:)-(String,_)``.
