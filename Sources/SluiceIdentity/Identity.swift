@@ -113,11 +113,8 @@ public final class Identity: Processor {
     /// The ids. A new anonymous id is on disk before this returns it.
     private var current: UserIDs? {
         if ids.memory.withLock({ $0.ids != nil && $0.isDue(at: context.time.wallTime()) }) { ids.refresh() }
-        do throws(SluiceError) {
-            if ids.memory.withLock({ $0.ids == nil }) { try load() }
-        } catch {
-            // prepare() and the verbs repeat this, and can throw.
-        }
+        // After a failure, prepare() and the verbs repeat this, and can throw.
+        if ids.memory.withLock({ $0.ids == nil }) { _ = SluiceError.of(try load()) }
         return ids.memory.withLock(\.ids)
     }
 

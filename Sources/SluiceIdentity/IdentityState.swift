@@ -23,9 +23,7 @@ final class IdentityState: Sendable {
         var ids: UserIDs?
         fileprivate var isShared: Bool
         /// The time of the last check for changes of other processes, in milliseconds.
-        private var checkedAt = Int64.min
-
-        fileprivate init(isShared: Bool) { self.isShared = isShared }
+        fileprivate var checkedAt = Int64.min
 
         /// Returns true once per second if other processes can change the ids: call ``IdentityState/refresh()`` then.
         /// It also returns true if the time goes back.
@@ -34,8 +32,6 @@ final class IdentityState: Sendable {
             checkedAt = time.milliseconds
             return true
         }
-
-        fileprivate mutating func checkAgain() { checkedAt = .min }
     }
 
     /// `track` takes this lock, and never waits for the turn.
@@ -140,7 +136,8 @@ final class IdentityState: Sendable {
     /// Runs `body` with the ids that are on disk now. No other process changes them until it ends. Without the user's
     /// consent, it runs with the ids in memory.
     private func withLatest<Result>(_ body: () throws(SluiceError) -> Result) throws(SluiceError) -> Result {
-        defer { reportNotes() }
+        // After the end of the turn: the host may use the plugin when it gets a diagnostic.
+        defer { for note in places.takeNotes() { report(note) } }
         guard isOpen else {
             return try turn.take { () throws(SluiceError) in
                 if memory.withLock({ $0.ids == nil }) {
@@ -151,26 +148,15 @@ final class IdentityState: Sendable {
                 return try body()
             }
         }
-        return try withFileLocks { () throws(SluiceError) in
-            try turn.take { () throws(SluiceError) in
-                if disk.withLock(\.isLoaded) { try readChanges() }
-                try load()
-                return try body()
-            }
-        }
-    }
-
-    /// Another process may keep the locks for seconds, so this happens before the turn.
-    private func withFileLocks<Result>(_ body: () throws(SluiceError) -> Result) throws(SluiceError) -> Result {
+        // Another process may keep the locks for seconds, so this happens before the turn.
         var locks: [OpenFile] = []
         defer { withExtendedLifetime(locks) {} }
         for place in places.whole { if let lock = try place.lock(IdentityPlaces.item) { locks.append(lock) } }
-        return try body()
-    }
-
-    /// Reports the notes of the turn, after its end: the host may use the plugin when it gets a diagnostic.
-    private func reportNotes() {
-        for note in places.takeNotes() { report(note) }
+        return try turn.take { () throws(SluiceError) in
+            if disk.withLock(\.isLoaded) { try readChanges() }
+            try load()
+            return try body()
+        }
     }
 
     /// Adopts the changes of other processes. If the file is damaged or has been removed, the next change writes the
@@ -215,7 +201,7 @@ final class IdentityState: Sendable {
                     memory.ids = ids
                 }
             }
-            if isDone == nil { memory.withLock { $0.checkAgain() } }
+            if isDone == nil { memory.withLock { $0.checkedAt = .min } }
         } catch {
             // A later program wrote it. The next change reads it too, and throws.
         }
@@ -244,10 +230,9 @@ final class IdentityState: Sendable {
     ///
     /// - Throws: an error of a place; the ids are then as they were.
     func erase(for ids: UserIDs) throws(SluiceError) {
-        try withLatest { () throws(SluiceError) in
+        try change { (current) throws(SluiceError) in
             for place in places.all { try place.remove("\(IdentityPlaces.item).corrupt") }
-            try write(ids)
-            memory.withLock { $0.ids = ids }
+            current = ids
         }
     }
 
@@ -304,9 +289,7 @@ extension IdentityState {
     }
 
     func keep() {
-        do throws(SluiceError) {
-            try change { _ in }
-        } catch {
+        if let error = SluiceError.of(try change { _ in }) {
             report("the identity can't be kept for the next launch: \(error)")
         }
     }
