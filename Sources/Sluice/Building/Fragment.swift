@@ -79,7 +79,9 @@ public struct Route {
     let name: String
     let delivery: DeliveryPolicy?
     let stages: StoreAndTransportFragment
+}
 
+extension Route {
     /// Creates a route.
     ///
     /// - Parameters:
@@ -91,13 +93,7 @@ public struct Route {
         _ name: String, delivery: DeliveryPolicy? = nil,
         @PipelineBuilder _ stages: () throws -> StoreAndTransportFragment
     ) rethrows {
-        self.init(name, delivery, try stages())
-    }
-
-    init(_ name: String, _ delivery: DeliveryPolicy?, _ stages: StoreAndTransportFragment) {
-        self.name = name
-        self.delivery = delivery
-        self.stages = stages
+        self.init(name: name, delivery: delivery, stages: try stages())
     }
 
     func runtime(

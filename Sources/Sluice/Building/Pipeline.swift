@@ -24,7 +24,6 @@ public final class Pipeline: EventTracking {
     let routes: Routes
     /// All states of the processors.
     package let states = StateGate()
-    private let environment: PipelineEnvironment
     private let life = Locked(AppLife())
 
     /// Builds the pipeline, opens its stores and transports, and starts delivering the events of earlier processes.
@@ -51,7 +50,6 @@ public final class Pipeline: EventTracking {
     ) throws {
         let plan = try stages()
         try plan.validate(maximumEventBytes: maximumEventBytes)
-        self.environment = environment
         let routes = try plan.routes.map { route in
             try route.runtime(defaultPolicy: delivery, environment: environment, onDiagnostic: onDiagnostic)
         }
@@ -188,7 +186,7 @@ public final class Pipeline: EventTracking {
     @discardableResult
     public func flush(timeout: Duration? = nil) async -> FlushReport {
         if path.isInherited { return FlushReport() }
-        let end = timeout.map { environment.time.continuousTime() + min(max(.zero, $0), DeliveryPolicy.longest) }
+        let end = timeout.map { path.environment.time.continuousTime() + min(max(.zero, $0), DeliveryPolicy.longest) }
         return await routes.combine(FlushReport(), +) { await $0.flush(until: end) }
     }
 
@@ -291,7 +289,7 @@ public final class Pipeline: EventTracking {
     public func shutdown(timeout: Duration? = nil) async -> Ledger {
         if path.isInherited { return ledger }
         let time = min(max(.zero, timeout ?? .seconds(5)), DeliveryPolicy.longest)
-        let end = environment.time.continuousTime() + time
+        let end = path.environment.time.continuousTime() + time
         await ending.run(chain.all.map(\.processors), within: time / 2, path)
         path.close()
         await routes.combine((), { _, _ in }) {

@@ -113,19 +113,13 @@ extension PipelineBuilder {
 @_documentation(visibility: internal)
 extension PipelineBuilder {
     @available(*, unavailable, message: "no store: end the block with a store and, after it, a transport")
-    public static func buildFinalResult(_ fragment: ProcessorFragment) -> _PipelinePlan {
-        _PipelinePlan(processors: [], routes: [])
-    }
+    public static func buildFinalResult(_ fragment: ProcessorFragment) -> _PipelinePlan { _PipelinePlan() }
 
     @available(*, unavailable, message: "no transport: put one after the store, such as StdoutTransport()")
-    public static func buildFinalResult(_ fragment: StoreFragment) -> _PipelinePlan {
-        _PipelinePlan(processors: [], routes: [])
-    }
+    public static func buildFinalResult(_ fragment: StoreFragment) -> _PipelinePlan { _PipelinePlan() }
 
     @available(*, unavailable, message: "no store: put one before the transport, such as MemoryStore()")
-    public static func buildFinalResult(_ fragment: TransportFragment) -> _PipelinePlan {
-        _PipelinePlan(processors: [], routes: [])
-    }
+    public static func buildFinalResult(_ fragment: TransportFragment) -> _PipelinePlan { _PipelinePlan() }
 
     @available(*, unavailable, message: "no store: end the block with a store and, after it, a transport")
     public static func buildFinalResult(_ fragment: ProcessorFragment) -> StoreAndTransportFragment { _Fragment() }

@@ -107,7 +107,7 @@ extension PipelineBuilder {
     public static func buildFinalResult(_ fragment: StoreAndTransportFragment) -> _PipelinePlan {
         var route = fragment
         route.processors = []
-        return _PipelinePlan(processors: fragment.processors, routes: [Route("main", nil, route)])
+        return _PipelinePlan(processors: fragment.processors, routes: [Route("main") { route }])
     }
 
     public static func buildFinalResult(_ fragment: RouteFragment) -> _PipelinePlan {

@@ -1,14 +1,13 @@
 /// The processors and routes of a ``Pipeline``'s block.
 @_documentation(visibility: internal)
 public struct _PipelinePlan {
-    let processors: [any Processor]
-    let routes: [Route]
+    var processors: [any Processor] = []
+    var routes: [Route] = []
 
     /// Finds the mistakes that types can't show.
     func validate(maximumEventBytes: Int) throws(SluiceError) {
-        guard maximumEventBytes > 0 else {
-            throw SluiceError(.invalidArgument, "maximumEventBytes must be 1 or more, and is \(maximumEventBytes)")
-        }
+        try SluiceError.require(
+            maximumEventBytes > 0, "maximumEventBytes must be 1 or more, and is \(maximumEventBytes)")
         guard !routes.isEmpty else {
             throw SluiceError(.invalidPipeline, "the pipeline has no route: the conditions in its block left nothing")
         }

@@ -21,15 +21,13 @@ package struct EventFile {
         let stem = name.dropLast(ending.count)
         guard let separator = stem.lastIndex(of: "-"), let count = Int(stem[stem.index(after: separator)...]),
             count > 0,
-            stem[..<separator].utf8.count > EventFile.idLength
+            stem[..<separator].utf8.count > EventID.textLength
         else { return nil }
         token = String(stem[..<separator])
         self.count = count
     }
 
     package func name(isGzip: Bool) -> String { "\(token)-\(count)" + (isGzip ? Self.gzipEnding : Self.plainEnding) }
-
-    private static let idLength = 36
 
     /// How many of the first events of a batch are in a file of this name: all events of the file, or none.
     package func overlap(with batch: Batch) -> Int {
