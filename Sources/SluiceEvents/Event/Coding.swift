@@ -26,13 +26,14 @@ extension PropertyValue: Codable {
     }
 
     private init(from container: any SingleValueDecodingContainer) throws {
+        // Any error means another type: JSONDecoder has an error of its own for a number that doesn't fit.
         if container.decodeNil() {
             self = .null
-        } else if let bool = container.found(Bool.self) {
+        } else if let bool = attempt(try container.decode(Bool.self), or: nil) {
             self = .bool(bool)
-        } else if let int = container.found(Int64.self) {
+        } else if let int = attempt(try container.decode(Int64.self), or: nil) {
             self = .int(int)
-        } else if let double = container.found(Double.self) {
+        } else if let double = attempt(try container.decode(Double.self), or: nil) {
             self = .double(double)
         } else {
             let string = try container.decode(String.self)
@@ -198,17 +199,6 @@ extension Decoder {
             throw DecodingError.dataCorruptedError(in: container, debugDescription: "not the text of a \(Value.self)")
         }
         return value
-    }
-}
-
-extension SingleValueDecodingContainer {
-    /// Returns the value, or nil if it has another type. JSONDecoder has an error of its own for a number that doesn't fit.
-    fileprivate func found<Value: Decodable>(_ type: Value.Type) -> Value? {
-        do {
-            return try decode(type)
-        } catch {
-            return nil
-        }
     }
 }
 

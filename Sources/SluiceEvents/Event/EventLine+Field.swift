@@ -49,11 +49,7 @@ extension EventLine {
     private static let userIDs: [StaticString] = ["distinct_id", "anonymous_id", "login_id"]
 
     private func text(_ name: StaticString) -> String? {
-        do throws(SluiceError) {
-            return try field(name)?.string
-        } catch {
-            return nil
-        }
+        attempt(try field(name)?.string, or: nil)
     }
 
     /// Reads one of the fields that come before the properties, such as `event` or `distinct_id`, and nothing else of the

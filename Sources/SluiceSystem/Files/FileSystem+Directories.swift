@@ -1,3 +1,5 @@
+import SluiceEvents
+
 extension FileSystem {
     /// Makes a directory and its missing parents, each with permissions 0700.
     package func makeDirectories(_ path: String) throws(FileError) {

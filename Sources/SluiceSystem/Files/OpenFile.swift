@@ -1,3 +1,5 @@
+import SluiceEvents
+
 /// An open file that is closed with its last reference.
 ///
 /// So no thread can close a descriptor that another one uses, and its number can't be reused for another file while you

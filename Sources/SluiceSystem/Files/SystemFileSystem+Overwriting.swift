@@ -1,3 +1,4 @@
+import SluiceEvents
 import SluiceLibC
 
 extension SystemFileSystem {

@@ -1,3 +1,4 @@
+import SluiceEvents
 import SluiceLibC
 
 /// The operating system's files.
