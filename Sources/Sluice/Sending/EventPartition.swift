@@ -24,12 +24,9 @@ package struct EventCalendar: Sendable {
 
     /// The time of the zone, within the dates that readers know.
     package func local(_ time: Timestamp) -> Timestamp {
-        func writable(_ time: Timestamp) -> Timestamp {
-            min(max(time, Timestamp.writable.lowerBound), Timestamp.writable.upperBound)
-        }
-        let time = writable(time)
+        let time = time.clamped
         let seconds = min(max(utcOffset(time).components.seconds, -86_400), 86_400)
-        return writable(Timestamp(milliseconds: time.milliseconds + seconds * 1_000))
+        return Timestamp(milliseconds: time.milliseconds + seconds * 1_000).clamped
     }
 
     /// A number for each folder, by the time of the zone.

@@ -166,9 +166,8 @@ extension Event {
         if Event.dropOverlong(&checkedDistinctID) { sanitizations.insert(.droppedID) }
         if Event.dropOverlong(&checkedAnonymousID) { sanitizations.insert(.droppedID) }
         if Event.dropOverlong(&checkedLoginID) { sanitizations.insert(.droppedID) }
-        let writable = Timestamp.writable
-        if !writable.contains(time) {
-            time = min(max(time, writable.lowerBound), writable.upperBound)
+        if !Timestamp.writable.contains(time) {
+            time = time.clamped
             sanitizations.insert(.unwritableDate)
         }
         return sanitizations

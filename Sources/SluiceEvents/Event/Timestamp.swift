@@ -25,13 +25,15 @@ public struct Timestamp: Sendable, Hashable, Comparable {
     public static var writable: ClosedRange<Timestamp> {
         Timestamp(milliseconds: -62_135_596_800_000)...Timestamp(milliseconds: 253_402_300_799_999)
     }
+
+    /// The nearest timestamp in ``writable``.
+    package var clamped: Timestamp { min(max(self, Timestamp.writable.lowerBound), Timestamp.writable.upperBound) }
 }
 
 extension Timestamp: LosslessStringConvertible {
     /// ISO 8601 in UTC with milliseconds, such as `2026-11-21T05:55:16.123Z`, clamped to ``writable``.
     public var description: String {
-        let clamped = min(max(self, Timestamp.writable.lowerBound), Timestamp.writable.upperBound)
-        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Timestamp.digitsLength) { buffer in
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Timestamp.digitsLength) { buffer in
             clamped.writeDigits(into: buffer)
             return String(decoding: buffer, as: UTF8.self) + "Z"
         }
