@@ -12,8 +12,6 @@ struct PropertyBounds: Sendable {
     /// The longest string in the list itself, not in its arrays and objects, in bytes of UTF-8.
     var longestString: UInt32 = 0
 
-    init() {}
-
     mutating func formUnion(_ other: PropertyBounds) {
         depth = max(depth, other.depth)
         sanitizations.formUnion(other.sanitizations)

@@ -184,17 +184,13 @@ struct PropertyStorage: Sendable {
     private mutating func share(_ others: PropertyStorage) -> Bool {
         guard block == nil, let block = others.block, others.pairs.isEmpty else { return false }
         // A property of the list takes precedence over one of the block with the same name.
-        guard hasNoName(of: block) else { return false }
+        let isASCII = bounds.hasOnlyASCIINames && block.bounds.hasOnlyASCIINames
+        let haveNoBitInCommon = isASCII && bounds.nameBits & block.bounds.nameBits == 0
+        guard haveNoBitInCommon || !hasName(of: block, isASCII) else { return false }
         bounds.formUnion(block.bounds)
         self.block = consume block
         blockStart = pairs.count
         return true
-    }
-
-    private func hasNoName(of block: SharedProperties) -> Bool {
-        let isASCII = bounds.hasOnlyASCIINames && block.bounds.hasOnlyASCIINames
-        if isASCII, bounds.nameBits & block.bounds.nameBits == 0 { return true }
-        return !hasName(of: block, isASCII)
     }
 
     private func hasName(of block: SharedProperties, _ isASCII: Bool) -> Bool {

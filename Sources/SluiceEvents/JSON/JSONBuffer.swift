@@ -18,11 +18,8 @@ struct JSONBuffer: ~Copyable, @unchecked Sendable {
     /// Creates an empty buffer that reserves `capacity` bytes and keeps at most `limit`.
     init(capacity: Int, limit: Int) {
         let capacity = max(1, min(capacity, limit))
-        start = .allocate(byteCount: capacity, alignment: 1)
-        position = start
-        end = start + capacity
+        self.init(.allocate(byteCount: capacity, alignment: 1), capacity, limit: limit)
         ownsMemory = true
-        self.limit = limit
     }
 
     /// Creates a buffer that uses memory of the caller until it needs more.
