@@ -97,7 +97,8 @@ struct JSONBuffer: ~Copyable, @unchecked Sendable {
         position += JSONNumber.write(value, to: position)
     }
 
-    /// Writes a double with a point or an exponent; null for a NaN or an infinity.
+    /// Writes a double with the fewest digits that read back as the same double, and always with a point or an exponent, which
+    /// distinguish it from an integer. A NaN or an infinity becomes null.
     mutating func number(_ value: Double) {
         guard hasRoom(for: JSONNumber.maximumLength) else { return }
         if let length = JSONNumber.writeDecimal(value, to: position) {

@@ -175,12 +175,6 @@ public struct JSONWriter: ~Copyable, Sendable {
         raw(value.description.utf8)
     }
 
-    /// Writes a double with the fewest digits that read back as the same double, and always with a point or an
-    /// exponent, which distinguish it from an integer.
-    package mutating func number(_ value: Double) {
-        buffer.number(value)
-    }
-
     /// Writes a string in quotes, and escapes quotes, backslashes and control characters.
     public mutating func string(_ value: String) {
         buffer.text(value)

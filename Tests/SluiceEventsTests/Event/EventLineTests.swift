@@ -128,7 +128,7 @@ import Testing
         for _ in 0..<1_000 {
             let double = Double(bitPattern: random.next())
             var writer = JSONWriter()
-            writer.number(double)
+            writer.value(.double(double))
             let text = String(decoding: writer.bytes, as: UTF8.self)
             #expect(double.isFinite ? strtod(text, nil).bitPattern == double.bitPattern : text == "null")
         }
