@@ -6,41 +6,46 @@ import Testing
 @testable import SluiceHTTP
 @testable import SluiceVendors
 
-/// A response to a batch of three events, and the verdict on each of them.
-struct ResponseRow: Sendable, CustomTestStringConvertible {
-    let format: String
-    let status: Int
-    let headers: [(name: String, value: String)]
-    let body: String
-    let fates: [Fate]
+extension ResponseTables {
+    /// A response to a batch of three events, and the verdict on each of them.
+    struct Row: Sendable, CustomTestStringConvertible {
+        var format = ""
+        let status: Int
+        let headers: [(name: String, value: String)]
+        let body: String
+        let fates: [Fate]
 
-    init(_ format: String, _ status: Int, headers: [(name: String, value: String)] = [], _ fate: Fate) {
-        self.init(format, status, "", headers: headers, fate)
-    }
+        init(_ status: Int, headers: [(name: String, value: String)] = [], _ fate: Fate) {
+            self.init(status, "", headers: headers, fate)
+        }
 
-    init(
-        _ format: String, _ status: Int, _ body: String, headers: [(name: String, value: String)] = [],
-        _ fates: Fate...
-    ) {
-        self.format = format
-        self.status = status
-        self.headers = headers
-        self.body = body
-        self.fates = fates.count == 1 ? Array(repeating: fates[0], count: 3) : fates
-    }
+        init(_ status: Int, _ body: String, headers: [(name: String, value: String)] = [], _ fates: Fate...) {
+            (self.status, self.headers, self.body) = (status, headers, body)
+            self.fates = fates.count == 1 ? Array(repeating: fates[0], count: 3) : fates
+        }
 
-    var testDescription: String { "\(format) \(status) \(headers.map(\.value).joined()) \(body.prefix(90))" }
+        func of(_ format: String) -> Row {
+            var copy = self
+            copy.format = format
+            return copy
+        }
 
-    func verdicts(isComplete: Bool = true) throws -> Verdicts {
-        let response = HTTPResponse(status: status, headers: headers, body: Array(body.utf8), isComplete: isComplete)
-        return try FormatSample.named(format).wire.verdicts(for: .allKinds(), from: response)
+        var testDescription: String { "\(format) \(status) \(headers.map(\.value).joined()) \(body.prefix(90))" }
+
+        func verdicts(isComplete: Bool = true) throws -> Verdicts {
+            let response = HTTPResponse(
+                status: status, headers: headers, body: Array(body.utf8), isComplete: isComplete)
+            return try FormatSample.named(format).wire.verdicts(for: .allKinds(), from: response)
+        }
     }
 }
 
 @Suite("Verdicts of each format", .serialized)
 struct FormatVerdictTests {
+    private typealias Row = ResponseTables.Row
+
     @Test("a documented response has these verdicts", arguments: ResponseTables.all)
-    func documentedResponseHasVerdicts(row: ResponseRow) throws {
+    func documentedResponseHasVerdicts(row: ResponseTables.Row) throws {
         #expect(try row.verdicts().fates(of: 3) == row.fates)
     }
 
@@ -54,8 +59,7 @@ struct FormatVerdictTests {
         for (row, objects) in zip(rows, objects) where !objects.isEmpty {
             func fates(_ objects: PropertyValue) throws -> [Fate] {
                 let body = objects.array?.map(\.text).joined() ?? ""
-                let row = ResponseRow(row.format, row.status, body, headers: row.headers, .retry)
-                return try row.verdicts().fates(of: 3)
+                return try Row(row.status, body, headers: row.headers, .retry).of(row.format).verdicts().fates(of: 3)
             }
             let body = PropertyValue.array(PropertyArray(objects.map { .object($0) }))
             #expect(try fates(body.adding(nullsFor: names)) == row.fates, "\(row.testDescription)")
@@ -127,7 +131,7 @@ struct FormatVerdictTests {
 
     @Test("Loki's blocked ingestion is distinguished from an unrecognized response")
     func lokiBlockedIsNotUnrecognized() throws {
-        let reasons = try [260, 200].map { "\(try ResponseRow("loki", $0, .hold).verdicts())" }
+        let reasons = try [260, 200].map { "\(try Row($0, .hold).of("loki").verdicts())" }
         #expect(reasons[0].contains("260") && !reasons[1].contains("260"))
     }
 
@@ -141,8 +145,7 @@ struct FormatVerdictTests {
                 [nil, 429, 500]
             ),
         ] {
-            let row = ResponseRow(format, 200, body, .retry)
-            let verdicts = try row.verdicts()
+            let verdicts = try Row(200, body, .retry).of(format).verdicts()
             let explained = verdicts.explained(by: HTTPResponse(status: 200))
             guard case .each(let before) = verdicts.kind, case .each(let after) = explained.kind else {
                 Issue.record("\(format): \(verdicts)")
@@ -159,7 +162,7 @@ struct FormatVerdictTests {
         func verdicts(_ format: String, _ status: Int, _ body: String, _ headers: [(name: String, value: String)] = [])
             throws -> [Duration?]
         {
-            let row = ResponseRow(format, status, body, headers: headers, .retry)
+            let row = Row(status, body, headers: headers, .retry).of(format)
             guard case .each(let each) = try row.verdicts().kind else { return [] }
             return each.map { if case .retry(let after) = $0.kind { after } else { nil } }
         }
@@ -193,7 +196,7 @@ struct FormatVerdictTests {
             "", "{}", #"{"throttled_users":{"another":1}}"#, #"{"throttled_events":[]}"#, #"{"throttled_events":[3]}"#,
             #"{"throttled_events":1.5}"#,
         ] {
-            #expect(try ResponseRow("amplitude", 429, body, .retry).verdicts() == .all(.retry(after: nil)))
+            #expect(try Row(429, body, .retry).of("amplitude").verdicts() == .all(.retry(after: nil)))
         }
     }
 }
