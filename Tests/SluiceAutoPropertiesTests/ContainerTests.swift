@@ -37,10 +37,8 @@ struct ContainerTests {
         "the most specific control group is used",
         arguments: [
             ("0::/system.slice/shop.service\n", "/system.slice/shop.service"),
-            ("4:memory:/jobs/7\n1:name=systemd:/\n0::/\n", "/jobs/7"),
-            ("4:cpu,memory:/jobs:7\n", "/jobs:7"),
-            ("1:name=systemd:/user.slice\n", "/user.slice"),
-            ("2:cpu:/x\n0::/\n", nil),
+            ("4:memory:/jobs/7\n1:name=systemd:/\n0::/\n", "/jobs/7"), ("4:cpu,memory:/jobs:7\n", "/jobs:7"),
+            ("1:name=systemd:/user.slice\n", "/user.slice"), ("2:cpu:/x\n0::/\n", nil),
         ] as [(String, String?)])
     func mostSpecificGroupIsUsed(text: String, group: String?) throws {
         #expect(try properties(["/proc/self/cgroup": text])["$cgroup"] == group.map { .string($0) })

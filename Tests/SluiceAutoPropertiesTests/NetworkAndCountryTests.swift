@@ -25,9 +25,7 @@ import Testing
             (header + wireless + ethernet, "", "ethernet"), (header + local, "", nil), (header, ipv6, "cellular"),
             ("", "", nil), ("nonsense\n", "nonsense\n", nil),
         ] as [(String, String, String?)])
-    func networkOfDefaultRoute(
-        routes: String, ipv6: String, type: String?
-    ) throws {
+    func networkOfDefaultRoute(routes: String, ipv6: String, type: String?) throws {
         let files = [
             "/proc/net/route": routes, "/proc/net/ipv6_route": ipv6, "/sys/class/net/eth0/type": "1\n",
             "/sys/class/net/eth0/uevent": "INTERFACE=eth0\n", "/sys/class/net/wlan0/type": "1\n",

@@ -7,11 +7,7 @@ import Testing
 
 /// Static super properties across launches.
 @Suite struct SuperPropertiesPersistenceTests {
-    private let directory: TemporaryDirectory
-
-    init() throws {
-        directory = TemporaryDirectory()
-    }
+    private let directory = TemporaryDirectory()
 
     private func launch() -> AutoProperties {
         AutoProperties(persistedIn: .file(directory.path), system: SystemReader())

@@ -5,11 +5,7 @@ import Testing
 
 @Suite("Consent: no event passes without it")
 struct ConsentTests {
-    private let directory: TemporaryDirectory
-
-    init() throws {
-        directory = TemporaryDirectory()
-    }
+    private let directory = TemporaryDirectory()
 
     private func launch(whilePending pending: Consent.WhilePending = .drop) -> Consent {
         Consent(persistedIn: .file(directory.path), whilePending: pending)

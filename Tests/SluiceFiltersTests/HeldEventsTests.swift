@@ -148,25 +148,20 @@ import Testing
         "events during the write of the answer keep their order; if it fails, they go on waiting",
         arguments: [false, true])
     func eventsDuringWriteKeepTheirOrder(fails: Bool) async throws {
-        let action = Locked<(@Sendable () -> Void)?>(nil)
-        let isBroken = Locked(fails)
-        let consent = Consent(
-            persistedIn: Persistence(
-                named: "a place", read: { _ in nil },
-                write: { _, _ in
-                    action.withLock { $0.take() }?()
-                    if isBroken.withLock(\.self) { throw SluiceError(.storageUnavailable, "no disk") }
-                }),
-            whilePending: .hold)
+        let place = MemoryPlace()
+        let consent = Consent(persistedIn: place.persistence, whilePending: .hold)
         let test = try TestPipeline { consent }
         test.pipeline.track("1")
-        action.withLock { action in
-            action = { [pipeline = test.pipeline] in Self.onOtherThread { pipeline.track("2") } }
+        let waiting = Locked<Pipeline?>(test.pipeline)
+        place.beforeWriting {
+            guard let pipeline = waiting.withLock({ $0.take() }) else { return }
+            Self.onOtherThread { pipeline.track("2") }
         }
         if fails {
+            place.fail(at: .write)
             #expect(throws: SluiceError.self) { try consent.grant() }
             #expect(consent.status == .pending && consent.held == 2)
-            isBroken.withLock { $0 = false }
+            place.fail()
         }
         try consent.grant()
         test.pipeline.track("3")

@@ -175,9 +175,7 @@ import Testing
             ("E", ["longname": 1], .propertyNameTooLong), ("E", ["s": "longtext"], .stringTooLong),
             ("E", ["a": 1, "b": 2, "c": 3], .tooManyProperties),
         ] as [(String, Properties, DropReason)])
-    func setAsideEventReachesHost(
-        name: String, properties: Properties, reason: DropReason
-    ) async throws {
+    func setAsideEventReachesHost(name: String, properties: Properties, reason: DropReason) async throws {
         var rules = Limits.sensors
         rules.eventName = .setAside(over: 4)
         rules.propertyName = .setAside(over: 4)

@@ -74,14 +74,12 @@ struct RedactionTests {
         arguments: [
             "password", "PASSWORD", "passWord", "pass-word", "p.a.s.s.w.o.r.d", "user[password]", "user:password:hash",
             "old password", "password1", "__password__", "nopasswordhere", "pass\u{200B}word", "reset/token",
-            "tokenValue",
-            "refreshtoken", "Authorization", "x-auth", "authcode", "authKey", "userauth", "AUTH", "cardPIN", "pincode",
-            "pin",
-            "new_pwd", "newpwd", "dbpwd", "otpcode", "loginotp", "totp", "mfa_code", "cvv2", "CVC", "apikey", "API KEY",
-            "api\u{2011}key", "sshKey", "encryption.key", "signingKey", "sessionkey", "private_key", "clientSecret",
-            "securityCode", "verification-code", "recovery code", "connectionString", "csrf", "X-XSRF-Header", "jwt",
-            "id_jwt", "confirmpwd", "emailpwd", "PWDconfirm", "idjwt", "jwtid", "formcsrf", "xsrfvalue", "mycvv",
-            "authentication", "passkey", "creds", "privkey",
+            "tokenValue", "refreshtoken", "Authorization", "x-auth", "authcode", "authKey", "userauth", "AUTH",
+            "cardPIN", "pincode", "pin", "new_pwd", "newpwd", "dbpwd", "otpcode", "loginotp", "totp", "mfa_code",
+            "cvv2", "CVC", "apikey", "API KEY", "api\u{2011}key", "sshKey", "encryption.key", "signingKey",
+            "sessionkey", "private_key", "clientSecret", "securityCode", "verification-code", "recovery code",
+            "connectionString", "csrf", "X-XSRF-Header", "jwt", "id_jwt", "confirmpwd", "emailpwd", "PWDconfirm",
+            "idjwt", "jwtid", "formcsrf", "xsrfvalue", "mycvv", "authentication", "passkey", "creds", "privkey",
             "authheader", "basicauth", "ProxyAuth", "smsotp", "otpvalue", "walletpin", "pins", "OTPs", "card_PINS",
             "emailotps", "bankpin", "phone-otp",
         ])
@@ -97,10 +95,9 @@ struct RedactionTests {
         "without keys, usual names are not secret",
         arguments: [
             "$session_id", "author", "authenticity", "shipping", "spin", "opinion", "pinned", "pass", "passenger",
-            "compass",
-            "code", "promo_code", "barcode", "key", "keyword", "monkey", "state", "adopt", "option", "email", "sign_up",
-            "cryptocurrency", "unauthored", "description", "happiness", "sku", "cvs", "platform", "pinst", "spins",
-            "walletpinned", "smspine", "headerauthor",
+            "compass", "code", "promo_code", "barcode", "key", "keyword", "monkey", "state", "adopt", "option", "email",
+            "sign_up", "cryptocurrency", "unauthored", "description", "happiness", "sku", "cvs", "platform", "pinst",
+            "spins", "walletpinned", "smspine", "headerauthor",
         ])
     func usualNamesAreKept(name: String) throws {
         #expect(try #require(Redaction().processed("Event", [name: "s"])).properties == [name: "s"])

@@ -1,49 +1,43 @@
 import Sluice
 import SluiceIdentity
+import TestSupport
 import Testing
 
 /// A place that keeps only the anonymous id, beside one that is bound to a device.
 @Suite struct DevicePartTests {
-    private final class Places: Sendable {
-        struct Failure: Error {}
-        struct State {
-            var device: [String: [UInt8]] = [:]
-            var app: [String: [UInt8]] = [:]
-            var id: String? = "device"
-            /// The state after each write.
-            var history: [(device: [String: [UInt8]], app: [String: [UInt8]])] = []
-            var cannotWriteDevice = false
-        }
-        let state = Locked(State())
+    /// The items of the two places at a moment.
+    private typealias Items = (device: [String: [UInt8]], app: [String: [UInt8]])
 
-        private func place(isDevice: Bool) -> Persistence {
-            Persistence(
-                named: isDevice ? "the device" : "the app",
-                read: { [state] item in state.withLock { isDevice ? $0.device[item] : $0.app[item] } },
-                write: { [state] item, bytes in
-                    try state.withLock { state in
-                        if isDevice, state.cannotWriteDevice { throw Failure() }
-                        if isDevice { state.device[item] = bytes } else { state.app[item] = bytes }
-                        state.history.append((state.device, state.app))
-                    }
-                })
-        }
+    private let device = MemoryPlace()
+    private let app = MemoryPlace()
 
-        var persistence: Persistence {
-            place(isDevice: true).bound(toDevice: nil, keepsDevicePart: true)
-                .backedUp(by: place(isDevice: false).bound(toDevice: { [state] in state.withLock(\.id) }))
-        }
-
-        var text: String {
-            state.withLock { state in
-                (Array(state.device.values) + state.app.values).map { String(decoding: $0, as: UTF8.self) }.joined()
-            }
-        }
+    private var items: Items {
+        get { (device.items, app.items) }
+        nonmutating set { (device.items, app.items) = newValue }
     }
 
-    private let places = Places()
+    private var text: String {
+        (device.items.values + app.items.values).map { String(decoding: $0, as: UTF8.self) }.joined()
+    }
 
-    private func launch() -> Identity { Identity(persistedIn: places.persistence) }
+    /// Runs a verb. Returns the items before it and after each of its writes.
+    private func history(of verb: () throws -> Void) rethrows -> [Items] {
+        let history = Locked<[Items]>([])
+        for place in [device, app] {
+            place.beforeWriting { [device, app] in
+                let items = (device.items, app.items)
+                history.withLock { $0.append(items) }
+            }
+        }
+        try verb()
+        return history.withLock(\.self) + [items]
+    }
+
+    private func launch() -> Identity {
+        Identity(
+            persistedIn: device.persistenceWithoutRemoval.bound(toDevice: nil, keepsDevicePart: true)
+                .backedUp(by: app.persistenceWithoutRemoval.bound(toDevice: { "device" })))
+    }
 
     @Test(
         "a verb that a crash interrupts is complete or undone in the next launch",
@@ -54,15 +48,12 @@ import Testing
         try identity.login("customer-42")
         try identity.join(group: "acme", ofType: "company")
         let old = try #require(identity.anonymousID)
-        let before = places.state.withLock { ($0.device, $0.app) }
-        places.state.withLock { $0.history = [] }
-        try verb(identity)
+        let history = try history { try verb(identity) }
         let new = try #require(identity.anonymousID)
         let (login, groups) = (identity.loginID, identity.groups)
-        let history = places.state.withLock(\.history)
-        #expect(history.count == 3)
-        for (device, app) in [before] + history {
-            places.state.withLock { ($0.device, $0.app) = (device, app) }
+        #expect(history.count == 4)
+        for moment in history {
+            items = moment
             let next = launch()
             let isUndone = next.anonymousID == old
             #expect(isUndone || next.anonymousID == new)
@@ -70,7 +61,7 @@ import Testing
             #expect(next.groups == (isUndone ? ["company": "acme"] : groups))
             // Then it is so in both places.
             #expect(launch().anonymousID == next.anonymousID)
-            places.state.withLock { $0.app = [:] }
+            app.items = [:]
             #expect(launch().anonymousID == next.anonymousID)
         }
     }
@@ -79,17 +70,18 @@ import Testing
     func erasureIsCompletedByNextVerb() throws {
         let identity = launch()
         try identity.login("customer-42")
-        let device = places.state.withLock(\.device)
-        places.state.withLock { $0.history = [] }
-        let id = try identity.erase()
+        var id: String?
+        let history = try history { id = try identity.erase() }
         // The app's place is written, and the device's place isn't.
-        places.state.withLock { ($0.device, $0.app, $0.cannotWriteDevice) = (device, $0.history[0].app, true) }
+        items = history[1]
+        #expect(device.items == history[0].device && app.items != history[0].app)
+        device.fail(at: .write)
         let next = launch()
         #expect(next.anonymousID == id)
         #expect(throws: SluiceError.self) { try next.join(group: "acme", ofType: "company") }
-        places.state.withLock { $0.cannotWriteDevice = false }
+        device.fail()
         try next.join(group: "acme", ofType: "company")
-        places.state.withLock { $0.app = [:] }
+        app.items = [:]
         #expect(launch().anonymousID == id)
     }
 
@@ -98,35 +90,34 @@ import Testing
         let identity = launch()
         try identity.login("customer-42")
         let old = try #require(identity.anonymousID)
-        places.state.withLock { $0.cannotWriteDevice = true }
+        device.fail(at: .write)
         for verb in [{ _ = try identity.erase() }, { try identity.reset() }] {
             #expect(throws: SluiceError.self) { try verb() }
             #expect(identity.anonymousID == old && identity.loginID == "customer-42")
             #expect(launch().anonymousID == old && launch().loginID == "customer-42")
         }
-        places.state.withLock { $0.cannotWriteDevice = false }
+        device.fail()
         let id = try identity.erase()
-        #expect(!places.text.contains(old) && launch().anonymousID == id)
+        #expect(!text.contains(old) && launch().anonymousID == id)
     }
 
     @Test("a verb that doesn't change the anonymous id doesn't write to the device's place")
     func otherVerbsDoNotWriteDevicePart() throws {
         let identity = launch()
         try identity.login("customer-42")
-        let before = places.state.withLock { ($0.device, $0.history.count) }
+        let (before, writes) = (device.items, app.writes)
         try identity.join(group: "acme", ofType: "company")
         try identity.logout()
-        #expect(places.state.withLock { $0.device } == before.0)
-        #expect(places.state.withLock { $0.history.count } == before.1 + 2)
+        #expect(device.items == before && app.writes == writes + 2)
     }
 
     @Test("a place without a closure for removal keeps no bytes of a damaged item after an erasure")
     func erasedItemIsOverwritten() throws {
-        places.state.withLock { $0.app["identity"] = Array("damaged customer-42".utf8) }
+        app.items["identity"] = Array("damaged customer-42".utf8)
         let identity = launch()
         _ = identity.anonymousID
-        #expect(places.text.contains("customer-42"))
+        #expect(text.contains("customer-42"))
         try identity.erase()
-        #expect(!places.text.contains("customer-42"))
+        #expect(!text.contains("customer-42"))
     }
 }

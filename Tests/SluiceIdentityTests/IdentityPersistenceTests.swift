@@ -7,11 +7,7 @@ import Testing
 
 @Suite("Identity: kept across launches")
 struct IdentityPersistenceTests {
-    private let directory: TemporaryDirectory
-
-    init() throws {
-        directory = TemporaryDirectory()
-    }
+    private let directory = TemporaryDirectory()
 
     /// The identity of a new launch.
     private func launch() -> Identity {

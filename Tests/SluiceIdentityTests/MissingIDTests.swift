@@ -9,8 +9,7 @@ import Testing
 struct MissingIDTests {
     private static let placeholders = [
         "", " \t", "\u{200B}", "null", "undefined", "NaN", "[object Object]", "0",
-        "00000000-0000-0000-0000-000000000000",
-        "None", "N/A", "-1", "<nil>", "anonymous",
+        "00000000-0000-0000-0000-000000000000", "None", "N/A", "-1", "<nil>", "anonymous",
     ]
 
     /// Blank, with a NUL, or too long. A character can have several bytes.
@@ -137,9 +136,8 @@ struct MissingIDTests {
     private static let spellings = [
         ("caf\u{E9}", "cafe\u{301}"), ("cafe\u{301}", "caf\u{E9}"), ("\u{212B}", "\u{C5}"), ("A\u{30A}", "\u{C5}"),
         ("\u{1E9B}\u{323}", "\u{17F}\u{323}\u{307}"), ("\u{AC00}", "\u{1100}\u{1161}"),
-        ("q\u{323}\u{307}", "q\u{307}\u{323}"),
-        ("\u{2126}", "\u{3A9}"), ("x\u{340}", "x\u{300}"), ("\u{F900}", "\u{8C48}"), ("\u{958}", "\u{915}\u{93C}"),
-        ("u1-\u{F1}", "u1-n\u{303}"), ("\u{1F71}", "\u{3AC}"),
+        ("q\u{323}\u{307}", "q\u{307}\u{323}"), ("\u{2126}", "\u{3A9}"), ("x\u{340}", "x\u{300}"),
+        ("\u{F900}", "\u{8C48}"), ("\u{958}", "\u{915}\u{93C}"), ("u1-\u{F1}", "u1-n\u{303}"), ("\u{1F71}", "\u{3AC}"),
     ]
 
     @Test(

@@ -8,11 +8,7 @@ import Testing
 
 /// Several processes, or several instances in one process, that share the file of an identity.
 @Suite struct SharedIdentityTests {
-    private let directory: TemporaryDirectory
-
-    init() throws {
-        directory = TemporaryDirectory()
-    }
+    private let directory = TemporaryDirectory()
 
     /// Another process with the identity of the directory. It is ended with its last reference.
     private final class OtherProcess {

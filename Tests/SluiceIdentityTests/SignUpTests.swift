@@ -18,11 +18,7 @@ extension Identity {
 
 /// The event that joins the events of a user before and after the first login.
 @Suite struct SignUpTests {
-    private let directory: TemporaryDirectory
-
-    init() throws {
-        directory = TemporaryDirectory()
-    }
+    private let directory = TemporaryDirectory()
 
     private func launch() -> Identity {
         Identity(persistedIn: .file(directory.path))
@@ -41,9 +37,7 @@ extension Identity {
     }
 
     @Test("later logins without properties track nothing: of the same user, after a logout, in another launch")
-    func laterLoginsTrackNothing()
-        async throws
-    {
+    func laterLoginsTrackNothing() async throws {
         let identity = launch()
         let test = try TestPipeline { identity }
         try identity.login("a")

@@ -8,14 +8,10 @@ import Testing
 
 /// Facts that one launch keeps for the next: the first launch, the first day, and the end of a launch that crashed.
 @Suite struct AcrossLaunchesTests {
-    private let directory: TemporaryDirectory
+    private let directory = TemporaryDirectory()
     private let former = FormerLaunch()
     /// Noon, by UTC.
     private let time = VirtualTime(wallTime: Timestamp(milliseconds: 1_767_268_800_000))
-
-    init() throws {
-        directory = TemporaryDirectory()
-    }
 
     /// A new launch, after everything is on disk that the earlier ones write in the background.
     private func launch(utcOffset: Int = 0) async throws -> TestPipeline {
@@ -49,9 +45,7 @@ import Testing
         arguments: [
             (0, 11, true), (0, 12, false), (120, 9, true), (120, 10, false), (-720, 11, true), (-720, 23, true),
         ])
-    func firstDayEndsAtLocalMidnight(utcOffset: Int, hours: Int, isFirst: Bool)
-        async throws
-    {
+    func firstDayEndsAtLocalMidnight(utcOffset: Int, hours: Int, isFirst: Bool) async throws {
         let first = try await launch(utcOffset: utcOffset)
         first.pipeline.signal(.didBecomeActive)
         first.pipeline.signal(.didEnterBackground)

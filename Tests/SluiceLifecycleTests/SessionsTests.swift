@@ -8,13 +8,9 @@ import Testing
 
 /// The sessions of events, and their beginnings and ends.
 @Suite struct SessionsTests {
-    let directory: TemporaryDirectory
+    let directory = TemporaryDirectory()
     let former = FormerLaunch()
     let time = VirtualTime()
-
-    init() throws {
-        directory = TemporaryDirectory()
-    }
 
     /// A new launch, after everything is on disk that the earlier ones write in the background.
     func launch(_ mode: Sessions.Mode = .automatic) async throws -> (Sessions, TestPipeline) {
@@ -189,9 +185,7 @@ import Testing
     }
 
     @Test("after a crash, the next launch recovers the session's end with the last known time")
-    func crashedSessionIsRecovered()
-        async throws
-    {
+    func crashedSessionIsRecovered() async throws {
         let start = time.wallTime()
         let id = try await crash()
         pass(600)

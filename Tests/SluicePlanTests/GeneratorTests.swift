@@ -64,8 +64,7 @@ struct GeneratorTests {
         arguments: [
             ("user_id", "userID"), ("SKU", "sku"), ("URLPath", "urlPath"), ("userID", "userID"), ("is gift", "isGift"),
             ("1st", "_1st"), ("名前", "名前"), ("🎉", "value"), ("self", "selfValue"), ("none", "noneValue"),
-            ("a.b-c", "aBC"),
-            ("ID2", "id2"), ("größe", "größe"),
+            ("a.b-c", "aBC"), ("ID2", "id2"), ("größe", "größe"),
         ])
     func namesAreOfSwift(name: String, member: String) {
         #expect(name.memberName == member)

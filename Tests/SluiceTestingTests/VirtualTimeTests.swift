@@ -41,9 +41,7 @@ import Testing
     }
 
     @Test("a cancelled sleep ends immediately, whenever the cancellation comes", arguments: 0..<50)
-    func cancelledSleepEndsImmediately(
-        round: Int
-    ) async {
+    func cancelledSleepEndsImmediately(round: Int) async {
         let time = VirtualTime()
         let sleeper = Task { try await time.sleep(until: .seconds(10)) }
         if round.isMultiple(of: 2) { await time.waitForSleeper() }

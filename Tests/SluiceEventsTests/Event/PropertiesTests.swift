@@ -108,8 +108,7 @@ import Testing
         let bad: [(String, PropertyValue, Sanitizations)] = [
             ("bad", .double(.nan), .nonFiniteNumber), ("bad", .double(.infinity), .nonFiniteNumber),
             ("bad", .string(longText), .truncatedString),
-            ("bad", .date(Timestamp(milliseconds: .max)), .unwritableDate),
-            (longName, .null, .droppedProperty),
+            ("bad", .date(Timestamp(milliseconds: .max)), .unwritableDate), (longName, .null, .droppedProperty),
         ]
         for (name, value, sanitizations) in bad {
             for count in [1, 2, 12, 13, 32, 33, 34] {

@@ -42,8 +42,8 @@ import Testing
             "{\(id),\"event\":\"e\",\"time\":1}", "{\(id),\"time\":1,\"properties\":{}}",
             "{\(id),\"event\":\"e\",\"properties\":{}}",
             "{\(id),'event':\"e\",\"time\":1,\"properties\":{}}", "{\(id),event:\"e\",\"time\":1,\"properties\":{}}",
-        ]) func otherBytesAreRefused(text: String)
-    {
+        ])
+    func otherBytesAreRefused(text: String) {
         expectRefusal(text.utf8)
     }
 
@@ -52,17 +52,14 @@ import Testing
         arguments: [
             "", ",", "01", "-", "+1", "1.", ".5", "1e", "1e+", "0x1", "1_0", "- 1", "00", "-01", "1e400", "-1e400",
             "9223372036854775808", "-9223372036854775809", "NaN", "Infinity", "-Infinity", "nan", "True", "nulll",
-            "tru",
-            "undefined", "'x'", "\"", "\"x", "x\"", #""\x""#, #""\u12""#, #""\u12g4""#, #""\uD800""#, #""\uD800x""#,
-            #""\uD800\n""#, #""\uD800\uD800""#, #""\uDC00""#, #""\uDC00\uD800""#, #""\"#, #""\u+123""#, "\"\n\"",
-            "\"\t\"",
-            "\"\0\"", "[", "]", "[1", "[1,", "[,1]", "[1,]", "[1 2]", "[1,,2]", "[1}", "{\"a\"}", "{\"a\":}",
-            "{\"a\":1,}",
-            "{1:1}", "{\"a\" 1}", "{\"a\":1 \"b\":2}", "{\"a\":1,\"a\":1}", "{\"a\":1,\"\\u0061\":1}", "{null:1}",
-            "1/*x*/", "//x\n1", "1 2", "[1]]", "{\"é\":1,\"e\u{301}\":1}",
+            "tru", "undefined", "'x'", "\"", "\"x", "x\"", #""\x""#, #""\u12""#, #""\u12g4""#, #""\uD800""#,
+            #""\uD800x""#, #""\uD800\n""#, #""\uD800\uD800""#, #""\uDC00""#, #""\uDC00\uD800""#, #""\"#, #""\u+123""#,
+            "\"\n\"", "\"\t\"", "\"\0\"", "[", "]", "[1", "[1,", "[,1]", "[1,]", "[1 2]", "[1,,2]", "[1}", "{\"a\"}",
+            "{\"a\":}", "{\"a\":1,}", "{1:1}", "{\"a\" 1}", "{\"a\":1 \"b\":2}", "{\"a\":1,\"a\":1}",
+            "{\"a\":1,\"\\u0061\":1}", "{null:1}", "1/*x*/", "//x\n1", "1 2", "[1]]", "{\"é\":1,\"e\u{301}\":1}",
             "{\"a\":[{\"é\":1,\"e\u{301}\":2}]}", "{\"é\":1,\"e\\u0301\":1}",
-        ]) func invalidPropertyJSONIsRefused(value: String)
-    {
+        ])
+    func invalidPropertyJSONIsRefused(value: String) {
         expectRefusal("{\(Self.id),\"event\":\"e\",\"time\":1,\"properties\":{\"p\":\(value)}}".utf8)
         #expect(throws: SluiceError.self) { try JSONReader.value(of: value.utf8) }
     }
@@ -73,8 +70,8 @@ import Testing
             [0x80], [0xC0, 0x80], [0xC1, 0xBF], [0xE0, 0x80, 0x80], [0xED, 0xA0, 0x80], [0xED, 0xBF, 0xBF],
             [0xE2, 0x82],
             [0xF0, 0x80, 0x80, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xF5], [0xFF], [0xFE], [0xF0, 0x9F, 0x98], [0xC3],
-        ] as [[UInt8]]) func invalidUTF8IsRefused(bytes: [UInt8])
-    {
+        ] as [[UInt8]])
+    func invalidUTF8IsRefused(bytes: [UInt8]) {
         let start = Array("{\(Self.id),\"event\":\"e\",\"time\":1,\"properties\":{\"".utf8)
         expectRefusal(start + Array("p\":\"".utf8) + bytes + Array("\"}}".utf8))
         expectRefusal(start + bytes + Array("\":1}}".utf8))
@@ -93,9 +90,7 @@ import Testing
     }
 
     @Test("nesting below the allowed depth is refused", arguments: [33, 1_000, 1_000_000])
-    func deeperNestingIsRefused(
-        depth: Int
-    ) {
+    func deeperNestingIsRefused(depth: Int) {
         for (open, close) in [("[", "]"), (#"{"k":"#, "}")] {
             let value = String(repeating: open, count: depth) + "1" + String(repeating: close, count: depth)
             #expect(throws: SluiceError.self) { try JSONReader.value(of: value.utf8) }
@@ -111,8 +106,8 @@ import Testing
             " {\(id) ,\r\n\t\(rest) } ",
             "{\(rest),\(id)}",
             #"{"\u0069d":"01234567-89AB-7DEF-8123-456789ABCDEF","event":"e","time":1,"properties":{}}"#,
-        ]) func equivalentJSONIsRead(text: String) throws
-    {
+        ])
+    func equivalentJSONIsRead(text: String) throws {
         #expect(try read(text.utf8) == read("{\(Self.id),\(Self.rest)}".utf8))
     }
 
@@ -139,7 +134,8 @@ import Testing
             (#""2026-11-21T05:55:16.123Z""#, "2026-11-21T05:55:16.123Z"),
             (#""2026-02-30T05:55:16.123\u005a""#, "2026-02-30T05:55:16.123Z"),
             (#""2026-11-21T05:55:16.123\u005a.""#, "2026-11-21T05:55:16.123Z."), ("[ ]", []), ("{ }", [:]),
-        ] as [(String, PropertyValue)]) func everyFormOfJSONIsRead(text: String, value: PropertyValue)
+        ] as [(String, PropertyValue)])
+    func everyFormOfJSONIsRead(text: String, value: PropertyValue)
         throws
     {
         #expect(try JSONReader.value(of: text.utf8) == value)
@@ -155,9 +151,7 @@ import Testing
     }
 
     @Test("random damage is refused or read, and never crashes", arguments: UInt64(1)...40)
-    func randomDamageNeverCrashes(
-        seed: UInt64
-    ) throws {
+    func randomDamageNeverCrashes(seed: UInt64) throws {
         var random = RandomEvents(seed: seed)
         for _ in 0..<250 {
             let line = try EventLine(random.next())
@@ -187,8 +181,8 @@ import Testing
             "", "{", #"{"id":""#, #"{"id":"01234567-89ab-7def-8123-456789abcde"#,
             #"{"id" :"01234567-89ab-7def-8123-456789abcdef""#,
             #"{"id":"0123456789ab-7def-8123-456789abcdef-0""#,
-        ]) func lineWithoutIDHasNilID(text: String)
-    {
+        ])
+    func lineWithoutIDHasNilID(text: String) {
         #expect(EventLine(bytes: Array(text.utf8)[...], priority: .normal).id == nil)
     }
 

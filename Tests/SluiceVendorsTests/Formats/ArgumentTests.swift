@@ -88,9 +88,8 @@ struct ArgumentTests {
     /// Texts that no backend accepts: from files with an end, from spreadsheets, from web pages and from editors.
     static let wrongTexts = [
         "phc_x\n", "phc_x\r\n", "\nphc_x", "phc_x\r", "phc\n_x", "phc\u{0}_x", "phc_x\t", "\tphc_x", "phc\t_x",
-        "phc_x ",
-        " phc_x", "phc_x\u{7F}", "phc_x\u{A0}", "\u{3000}phc_x", "\u{FEFF}phc_x", "phc_x\u{200B}", "phc\u{2028}_x",
-        "phc\u{85}_x", "\u{202E}phc_x", "phc\u{1B}[0m_x", "phc_x\u{B}", "phc_x\u{E0020}",
+        "phc_x ", " phc_x", "phc_x\u{7F}", "phc_x\u{A0}", "\u{3000}phc_x", "\u{FEFF}phc_x", "phc_x\u{200B}",
+        "phc\u{2028}_x", "phc\u{85}_x", "\u{202E}phc_x", "phc\u{1B}[0m_x", "phc_x\u{B}", "phc_x\u{E0020}",
     ]
 
     static let blankTexts = [
@@ -137,8 +136,7 @@ struct ArgumentTests {
     @Test("a name that the backend refuses is an error", arguments: restricted)
     func refusedNameIsError(row: Case) {
         for value in [
-            "my events", "a/b", "a\\b", "a,b", "a\"b", "a<b", "a|b", "a?b", "a#b", "a:b", ".", "..",
-            "a b c",
+            "my events", "a/b", "a\\b", "a,b", "a\"b", "a<b", "a|b", "a?b", "a#b", "a:b", ".", "..", "a b c",
         ] {
             expectError(row, value)
         }

@@ -70,8 +70,7 @@ struct FormatNameTests {
 
     private static let mixpanel: [String: String] = [
         "time": "properties.time", "properties.time": "properties.properties.time",
-        "properties.properties.time": "properties.properties.properties.time",
-        "distinct_id": "properties.distinct_id",
+        "properties.properties.time": "properties.properties.properties.time", "distinct_id": "properties.distinct_id",
     ]
 
     /// A format, the names that arrive otherwise, and a reader of a request for one event.

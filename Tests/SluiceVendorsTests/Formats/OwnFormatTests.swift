@@ -141,8 +141,7 @@ struct OwnFormatTests {
                 Self.line("Bought", ["at": .date(Timestamp(milliseconds: 0))]),
                 Self.line("$SignUp", ["$original_id": "a-1", "$set": ["plan": "pro"]]),
                 Self.line("$ProfileSet", ["$set": ["name": "Ada"]]),
-                Self.line("$AppViewScreen", ["$screen_name": "Home"]),
-                Self.line("$Revenue", ["$amount": 12.5]),
+                Self.line("$AppViewScreen", ["$screen_name": "Home"]), Self.line("$Revenue", ["$amount": 12.5]),
                 Self.line("$GroupIdentify", ["$group_type": "t", "$group_key": "g"]),
             ])
         #expect(try await transport.send(batch) == .all(.accepted, status: 200))

@@ -130,8 +130,7 @@ struct SensorsRecordTests {
         "the distinct id of a server's event is marked as a login id",
         arguments: [
             ("Seen", #""properties":{"n":1,"$is_login_id":true}"#),
-            ("$ProfileDelete", #""properties":{"$is_login_id":true}"#),
-            ("$ItemSet", #""properties":{"price":9}"#),
+            ("$ProfileDelete", #""properties":{"$is_login_id":true}"#), ("$ItemSet", #""properties":{"price":9}"#),
         ])
     func serverEventHasLoginID(name: String, properties: String) throws {
         func text(_ distinctID: String?, _ anonymousID: String?, _ loginID: String?) throws -> String {

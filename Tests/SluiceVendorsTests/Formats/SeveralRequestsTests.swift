@@ -50,11 +50,9 @@ struct SeveralRequestsTests {
     @Test(
         "a request has its events in their order, each once",
         arguments: [
-            (["a", "a", "a"], ["a": [0, 1, 2]]),
-            (["a", "b", "a", "a", "b"], ["a": [0, 2, 3], "b": [1, 4]]),
+            (["a", "a", "a"], ["a": [0, 1, 2]]), (["a", "b", "a", "a", "b"], ["a": [0, 2, 3], "b": [1, 4]]),
             (["a.b", "a.b", "b", "b.a"], ["a": [0, 1, 3], "b": [0, 1, 2, 3]]),
-            (["a.a", "a.a", "b.a.b"], ["a": [0, 1, 2], "b": [2]]),
-            ([".", "a", "."], ["": [0, 2], "a": [1]]),
+            (["a.a", "a.a", "b.a.b"], ["a": [0, 1, 2], "b": [2]]), ([".", "a", "."], ["": [0, 2], "a": [1]]),
         ] as [([String], [String: [Int]])])
     func requestsHaveEventsInOrder(names: [String], expected: [String: [Int]]) throws {
         let events = names.map { Event(id: .make(at: .now), name: $0, time: .now, anonymousID: "a") }

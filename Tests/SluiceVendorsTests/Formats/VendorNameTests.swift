@@ -192,8 +192,7 @@ struct VendorNameTests {
     func otlpResources() throws {
         let device: Properties = [
             "$app_version": "2.4", "$app_build": "7", "$os_name": "Debian", "$os_version": "12",
-            "$manufacturer": "Acme",
-            "$model": "M1", "n": 1,
+            "$manufacturer": "Acme", "$model": "M1", "n": 1,
         ]
         var newer = device
         newer["$app_version"] = "2.5"
