@@ -17,7 +17,7 @@ import Testing
     }
 
     private var text: String {
-        (device.items.values + app.items.values).map { String(decoding: $0, as: UTF8.self) }.joined()
+        (Array(device.items.values) + app.items.values).map { String(decoding: $0, as: UTF8.self) }.joined()
     }
 
     /// Runs a verb. Returns the items before it and after each of its writes.
