@@ -207,18 +207,6 @@ struct IdentityPersistenceTests {
         #expect(launch().anonymousID == id)
     }
 
-    @Test("an erased sign-up is never tracked")
-    func erasedSignUpIsNotTracked() async throws {
-        let identity = launch()
-        try identity.login("a")
-        try identity.erase()
-        let test = try TestPipeline { identity }
-        test.pipeline.signal(.didBecomeActive)
-        try identity.login("b")
-        let events = await test.events()
-        #expect(events.map(\.name) == ["$SignUp"] && events.first?.loginID == "b")
-    }
-
     @Test("events of other threads have all former ids or all new ones, and only new ones after erase has returned")
     func eraseIsAtomicForOtherThreads() async throws {
         let identity = launch()

@@ -75,17 +75,6 @@ import Testing
         #expect(event.name == "Theirs" && event.properties.isEmpty)
     }
 
-    @Test("ids and groups are kept across launches")
-    func idsAndGroupsAreKept() throws {
-        let directory = TemporaryDirectory()
-        let first = Identity(persistedIn: .file(directory.path))
-        try first.bind("crm_id", to: "7")
-        try first.join(group: "acme", ofType: "company")
-        let second = Identity(persistedIn: .file(directory.path))
-        #expect(second.boundIDs == ["crm_id": "7"])
-        #expect(second.groups == ["company": "acme"])
-    }
-
     @Test("more than 32 ids or groups are refused")
     func idsAndGroupsAreBounded() throws {
         for number in 0..<32 {

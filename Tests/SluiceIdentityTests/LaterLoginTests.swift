@@ -51,23 +51,14 @@ import Testing
         #expect(events.map { $0.properties["$set"] } == [["plan": "free"], ["plan": "pro"]])
     }
 
-    @Test("a pending sign-up has no bound ids and groups of the next user")
-    func pendingSignUpHasNoExtrasOfOthers() async throws {
+    @Test(
+        "a pending sign-up has the bound ids of its own user, and none of the next one",
+        arguments: [(["a"], ["crm_id": "A-1"]), (["a", "b"], nil)] as [([String], PropertyValue?)])
+    func pendingSignUpHasOwnExtras(users: [String], identities: PropertyValue?) async throws {
         let identity = Identity(persistedIn: .memory)
-        try identity.login("a")
-        try identity.login("b")
-        try identity.bind("crm_id", to: "B-77")
-        let events = await (try TestPipeline { identity }).events()
-        #expect(events.first?.loginID == "a")
-        #expect(events.first?.properties["$identities"] == nil)
-    }
-
-    @Test("a pending sign-up has the bound ids of its own user")
-    func pendingSignUpHasOwnExtras() async throws {
-        let identity = Identity(persistedIn: .memory)
-        try identity.login("a")
+        for user in users { try identity.login(user) }
         try identity.bind("crm_id", to: "A-1")
         let events = await (try TestPipeline { identity }).events()
-        #expect(events.first?.properties["$identities"] == ["crm_id": "A-1"])
+        #expect(events.first?.loginID == "a" && events.first?.properties["$identities"] == identities)
     }
 }

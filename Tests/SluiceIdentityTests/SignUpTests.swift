@@ -150,11 +150,16 @@ extension Identity {
         #expect(joins.map(\.name) == ["$SignUp"])
     }
 
-    @Test("a sign-up before a reset is not tracked")
-    func resetForgetsSignUp() async throws {
+    @Test(
+        "a sign-up before a reset or an erasure is not tracked",
+        arguments: [{ try $0.reset() }, { _ = try $0.erase() }] as [@Sendable (Identity) throws -> Void])
+    func resetForgetsSignUp(reset: @Sendable (Identity) throws -> Void) async throws {
         let identity = launch()
         try identity.login("a")
-        try identity.reset()
-        #expect(try await TestPipeline { identity }.events().isEmpty)
+        try reset(identity)
+        let test = try TestPipeline { identity }
+        test.pipeline.signal(.didBecomeActive)
+        try identity.login("b")
+        #expect(await test.events().map { [$0.name, $0.loginID] } == [["$SignUp", "b"]])
     }
 }

@@ -94,7 +94,7 @@ struct FormatNameTests {
         /// A format of JSON, with a member for the event's name.
         init(_ name: String, _ event: String, properties: [String: String] = [:]) {
             self.init(name, properties: properties) { request in
-                let body = try PropertyValue(json: request.body)
+                let body = try request.json
                 return (body.values(of: event).first?.string, body.names(of: 4711).first)
             }
         }
@@ -106,17 +106,17 @@ struct FormatNameTests {
         Column("mixpanelAccount", "event", properties: mixpanel), Column("datadog", "message"),
         Column("telemetryDeck", "type"), Column("jsonArray", "event"),
         Column("googleAnalytics", events: google.merging(googleEvents) { $1 }, properties: google) { request in
-            let event = try PropertyValue(json: request.body).values(of: "events").first?.array?.first
+            let event = try request.json.values(of: "events").first?.array?.first
             return (event?.object?["name"]?.string, event?.names(of: 4711).first)
         },
         Column("snowplow", events: snowplow) { request in
-            let text = try PropertyValue(json: request.body).values(of: "ue_pr").first?.string ?? ""
+            let text = try request.json.values(of: "ue_pr").first?.string ?? ""
             let data = try PropertyValue(json: Array(text.utf8)).object?["data"]
             let schema = data?.object?["schema"]?.string?.split(separator: "/", omittingEmptySubsequences: false)
             return (schema?[1].description, data?.names(of: 4711).first)
         },
         Column("otlp", properties: otlp) { request in
-            let body = try PropertyValue(json: request.body)
+            let body = try request.json
             let attribute = body.values(of: "attributes").flatMap { Array($0.array ?? []) }
                 .first { $0.object?["value"] == ["intValue": "4711"] }
             return (body.values(of: "eventName").first?.string, attribute?.object?["key"]?.string)
@@ -193,29 +193,9 @@ struct FormatNameTests {
         traits[Self.long(26)] = 1
         let event = Event(id: .make(at: .now), name: "$ProfileSet", time: .now, properties: ["$set": .object(traits)])
         let sample = try FormatSample.named("googleAnalytics")
-        let body = try PropertyValue(json: sample.request(Batch(id: 1, events: [EventLine(event)])).body)
+        let body = try sample.request(Batch(id: 1, events: [EventLine(event)])).json
         let found = try #require(body.object?["user_properties"]?.object).map(\.name)
         #expect(found.count == 24 && found.allSatisfy { $0.utf16.count <= 24 })
         #expect(found.contains("\u{8D2D}\u{4E70}") && found.contains("sluice_plan"))
-    }
-}
-
-extension PropertyValue {
-    /// The values of all members with a name.
-    fileprivate func values(of name: String) -> [PropertyValue] {
-        switch self {
-        case .object(let object): object.flatMap { ($0.name == name ? [$0.value] : []) + $0.value.values(of: name) }
-        case .array(let array): array.flatMap { $0.values(of: name) }
-        default: []
-        }
-    }
-
-    /// The names of all members with a value.
-    fileprivate func names(of value: PropertyValue) -> [String] {
-        switch self {
-        case .object(let object): object.flatMap { ($0.value == value ? [$0.name] : []) + $0.value.names(of: value) }
-        case .array(let array): array.flatMap { $0.names(of: value) }
-        default: []
-        }
     }
 }

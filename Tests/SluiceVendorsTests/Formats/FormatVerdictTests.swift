@@ -55,7 +55,7 @@ struct FormatVerdictTests {
         let rows = ResponseTables.all.filter { $0.format == sample.name }
         let objects = rows.map { HTTPResponse(status: 200, body: Array($0.body.utf8)).jsonObjects }
         // Each object gets all names that any object of the format's responses has.
-        let names = Set(objects.joined().flatMap { PropertyValue.object($0).namesAtAnyDepth }).union(["unknown"])
+        let names = Set(objects.joined().flatMap { PropertyValue.object($0).members.map(\.name) }).union(["unknown"])
         for (row, objects) in zip(rows, objects) where !objects.isEmpty {
             func fates(_ objects: PropertyValue) throws -> [Fate] {
                 let body = objects.array?.map(\.text).joined() ?? ""
@@ -91,15 +91,13 @@ struct FormatVerdictTests {
                 "kafkaV3", #"{"error_code":200}{"error_code":40002,"message":"bad record"}{"error_code":200}"#,
                 "bad record"
             ),
+            // The words about this event, and not those about all.
+            ("postHog", ResponseTables.results("ok", "drop", "retry"), #"{"result":"drop"}"#),
         ]
         for (name, body, words) in bodies {
             let sample = try #require(FormatSample.all.first { $0.name == name })
             let response = HTTPResponse(status: 200, body: Array(body.utf8))
-            let verdicts = try sample.wire.verdicts(for: .allKinds(), from: response)
-            guard case .each(let each) = verdicts.kind else {
-                Issue.record("\(name): \(verdicts)")
-                continue
-            }
+            let each = try sample.wire.verdicts(for: .allKinds(), from: response).each
             #expect(each.map(\.response) == [nil, words, nil], "\(name)")
         }
     }
@@ -146,13 +144,9 @@ struct FormatVerdictTests {
             ),
         ] {
             let verdicts = try Row(200, body, .retry).of(format).verdicts()
-            let explained = verdicts.explained(by: HTTPResponse(status: 200))
-            guard case .each(let before) = verdicts.kind, case .each(let after) = explained.kind else {
-                Issue.record("\(format): \(verdicts)")
-                continue
-            }
+            let after = verdicts.explained(by: HTTPResponse(status: 200)).each
             #expect(after.map(\.status) == statuses, "\(format)")
-            #expect(after.map(\.response) == before.map(\.response), "\(format)")
+            #expect(after.map(\.response) == verdicts.each.map(\.response), "\(format)")
             #expect(after.last?.reason.isEmpty == false, "\(format)")
         }
     }
@@ -162,8 +156,7 @@ struct FormatVerdictTests {
         func verdicts(_ format: String, _ status: Int, _ body: String, _ headers: [(name: String, value: String)] = [])
             throws -> [Duration?]
         {
-            let row = Row(status, body, headers: headers, .retry).of(format)
-            guard case .each(let each) = try row.verdicts().kind else { return [] }
+            let each = try Row(status, body, headers: headers, .retry).of(format).verdicts().each
             return each.map { if case .retry(let after) = $0.kind { after } else { nil } }
         }
         let later = [(name: "Retry-After", value: "7")]
@@ -175,6 +168,9 @@ struct FormatVerdictTests {
                 == [nil, .seconds(7), .seconds(7)])
         #expect(
             try verdicts("kafkaV3", 200, ResponseTables.report + #"{"error_code":429}{"error_code":200}"#, later)
+                == [nil, .seconds(7), nil])
+        #expect(
+            try verdicts("postHog", 200, ResponseTables.results("ok", "retry", "drop"), later)
                 == [nil, .seconds(7), nil])
         #expect(try verdicts("amplitude", 429, #"{"throttled_events":[1]}"#) == [.zero, .seconds(30), .zero])
         #expect(try verdicts("amplitude", 429, #"{"throttled_events":[0]}"#, later) == [.seconds(7), .zero, .zero])
@@ -202,15 +198,6 @@ struct FormatVerdictTests {
 }
 
 extension PropertyValue {
-    /// The names of all members.
-    fileprivate var namesAtAnyDepth: [String] {
-        switch self {
-        case .object(let object): object.flatMap { [$0.name] + $0.value.namesAtAnyDepth }
-        case .array(let array): array.flatMap(\.namesAtAnyDepth)
-        default: []
-        }
-    }
-
     /// The value with a null for a member, and without that member: for each member at any depth.
     fileprivate var withoutOneMember: [(null: PropertyValue, missing: PropertyValue)] {
         switch self {

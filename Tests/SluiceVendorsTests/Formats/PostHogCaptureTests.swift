@@ -56,8 +56,8 @@ struct PostHogCaptureTests {
         #expect(requests[3].header("PostHog-Request-Id") != requests[0].header("PostHog-Request-Id"))
         #expect(Set(requests[..<3].map(\.body)).count == 1)
         #expect(Set(requests.map { $0.header("PostHog-Request-Timestamp") }).count == 4)
-        #expect(try requests[2].object?["created_at"] == "2026-01-01T00:00:00.000Z")
-        #expect(try requests[3].object?["created_at"] == "2026-01-01T00:00:03.000Z")
+        #expect(try requests[2].json.object?["created_at"] == "2026-01-01T00:00:00.000Z")
+        #expect(try requests[3].json.object?["created_at"] == "2026-01-01T00:00:03.000Z")
     }
 
     @Test("only events with the result retry are sent again, as the next attempt of the same request")
@@ -79,24 +79,8 @@ struct PostHogCaptureTests {
         #expect(route.delivered == 4 && route.deadLetters == 0 && route.waiting == 0)
     }
 
-    @Test("Retry-After counts for the retried events")
-    func retryAfterIsUsed() throws {
-        let response = HTTPResponse(
-            200, ResponseTables.results("ok", "retry", "drop"), headers: [("Retry-After", "3")])
-        let verdicts = try FormatSample.named("postHog").wire.verdicts(for: .allKinds(), from: response)
-        guard case .each(let each) = verdicts.kind else {
-            Issue.record("no results for single events")
-            return
-        }
-        #expect(each.map(\.kind) == [.accepted, .retry(after: .seconds(3)), .rejected])
-        // The words about this event, and not those about all.
-        #expect(each.map(\.response) == [nil, nil, #"{"result":"drop"}"#])
-    }
-
     private static func record(_ properties: Properties) throws -> Properties {
-        var event = Event.bare
-        event.properties = properties
-        return try VerbTests.record(event, format)
+        try VerbTests.record(Event.bare.with(properties), format)
     }
 
     @Test("an event has the documented fields, and the properties that the harness names stay")
@@ -144,10 +128,8 @@ struct PostHogCaptureTests {
 }
 
 extension HTTPRequest {
-    fileprivate var object: Properties? { get throws { try PropertyValue(json: body).object } }
-
     /// The ids of the events of a body for PostHog.
     fileprivate var uuids: [String] {
-        get throws { try object?["batch"]?.array?.compactMap { $0.object?["uuid"]?.string } ?? [] }
+        get throws { try json.object?["batch"]?.array?.compactMap { $0.object?["uuid"]?.string } ?? [] }
     }
 }

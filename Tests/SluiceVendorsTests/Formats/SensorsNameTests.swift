@@ -58,10 +58,8 @@ struct SensorsNameTests {
         }
         try use(identity, pipeline)
         await pipeline.flush()
-        let records = try transport.accepted().flatMap { SensorsFormat.events(for: $0) }.map { event in
-            var writer = JSONWriter()
-            writer.object { SensorsFormat.write(event, Timestamp(milliseconds: 0), to: &$0) }
-            return try #require(try PropertyValue(json: writer.bytes).object)
+        let records = try transport.accepted().flatMap { SensorsFormat.events(for: $0) }.map {
+            try SensorsFormat.record(of: $0)
         }
         return (records, pipeline.ledger)
     }

@@ -53,11 +53,7 @@ struct SensorsRecordTests {
                 id: EventID(high: 7 << 12, low: low), name: "$SignUp", time: Timestamp(milliseconds: 0),
                 anonymousID: "a-1", loginID: "u-1", properties: ["$original_id": "a-1", "$set": ["plan": "free"]])
             return try (0..<2).map { _ in
-                try SensorsFormat.events(for: login).map { event in
-                    var writer = JSONWriter()
-                    writer.object { SensorsFormat.write(event, Timestamp(milliseconds: 0), to: &$0) }
-                    return try #require(try JSONReader.value(of: writer.bytes).object?["_track_id"])
-                }
+                try SensorsFormat.events(for: login).map { try SensorsFormat.record(of: $0)["_track_id"] }
             }
         }
         #expect(ids.allSatisfy { $0.count == 2 && $0[0] != $0[1] })
@@ -196,9 +192,8 @@ struct SensorsRecordTests {
         #expect(records[0].contains(#""properties":{"at":"2026-01-01 00:00:00.123"}"#))
         #expect(records[1].contains(#""at":"2025-12-31 22:30:00.123""#))
         // Without the limits, which drop such a list.
-        var event = Event.bare
-        event.properties = ["list": [date, "x"]]
-        #expect(SensorsRecord(event).properties == ["list": ["2026-01-01 00:00:00.123", "x"]])
+        #expect(
+            SensorsRecord(.bare.with(["list": [date, "x"]])).properties == ["list": ["2026-01-01 00:00:00.123", "x"]])
         #expect(records[2].contains(#""properties":{"born":"2026-01-01 00:00:00.123"}"#))
     }
 

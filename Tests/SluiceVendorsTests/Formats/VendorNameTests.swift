@@ -12,10 +12,7 @@ struct VendorNameTests {
     private static let session = "019b7705-8c00-7abc-8000-0000ffff0001"
 
     private static func event(_ name: String, _ properties: Properties = [:]) -> Event {
-        var event = Event.anonymous
-        event.name = name
-        event.properties = properties
-        return event
+        Event.anonymous.with(name, properties)
     }
 
     private static func record(_ event: Event, _ format: HTTPFormat) throws -> Properties {
@@ -151,7 +148,7 @@ struct VendorNameTests {
         let format = HTTPFormat.mixpanel(project: "7", user: "u", secret: "s")
         let properties = try Self.record(event, format)["properties"]?.object
         #expect(properties?[group] == value && properties?["groups." + group] == ["acme"])
-        let text = String(decoding: try VerbTests.request(event, format).body, as: UTF8.self)
+        let text = try VerbTests.request(event, format).text
         #expect(text.ranges(of: "\"\(group)\":").count == 1)
     }
 
@@ -200,7 +197,7 @@ struct VendorNameTests {
         var request = HTTPRequest(url: "https://h")
         try OTLPFormat(service: "shop").encode(Batch(id: 1, events: events), into: &request)
         let resources = try #require(
-            try PropertyValue(json: request.body).object?["resourceLogs"]?.array
+            try request.json.object?["resourceLogs"]?.array
         ).map { $0.object ?? [:] }
         let attributes = resources.map { resource in
             let pairs = resource["resource"]?.object?["attributes"]?.array ?? []

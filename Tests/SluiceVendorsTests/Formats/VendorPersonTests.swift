@@ -58,8 +58,7 @@ struct VendorPersonTests {
             #expect(request.url == "https://h/engage?strict=1&verbose=1&ip=\(locates ? 1 : 0)")
             #expect(request.header("Authorization") == nil)
         }
-        var event = Event.bare
-        event.properties["ip"] = "1.2.3.4"
+        let event = Event.bare.with(["ip": "1.2.3.4"])
         #expect(try properties(.mixpanel(token: "k", locatesUsers: false), event)?["ip"] == "1.2.3.4")
         #if os(Linux)
             #expect(try properties(.mixpanel(token: "k"))?["ip"] == 0)
@@ -126,9 +125,7 @@ struct VendorPersonTests {
 
     @Test("revenue without a person is no part of a profile, and a host's own names take precedence")
     func revenueOfNobody() throws {
-        var event = Event.bare
-        event.name = "$Revenue"
-        event.properties = ["$amount": 3, "$quantity": 0, "order_id": "own", "revenue": 4]
+        let event = Event.bare.with("$Revenue", ["$amount": 3, "$quantity": 0, "order_id": "own", "revenue": 4])
         let records = try VerbTests.records(event, .mixpanel(token: "k", locatesUsers: true)).array
         #expect(records?.count == 1)
         let properties = records?.first?.object?["properties"]?.object
@@ -147,8 +144,7 @@ struct VendorPersonTests {
     ]
 
     private static func event(_ own: Properties = [:]) -> Event {
-        var event = Event.anonymous
-        event.properties = own + ["sku": "A-7"]
+        var event = Event.anonymous.with(own + ["sku": "A-7"])
         event.properties.addDefaults(automatic)
         return event
     }
@@ -237,30 +233,24 @@ struct VendorPersonTests {
 
     @Test("a value that has no place in the field of its name stays a property", arguments: oddValues)
     func oddValuesStay(row: (format: String, name: String, properties: Properties, member: Properties)) throws {
-        var event = Event.anonymous
-        (event.name, event.properties) = (row.name, row.properties)
-        let body = try FormatSample.named(row.format).request(Batch(id: 1, events: [EventLine(event)])).body
+        let event = Event.anonymous.with(row.name, row.properties)
+        let request = try FormatSample.named(row.format).request(Batch(id: 1, events: [EventLine(event)]))
         let member = PropertyValue.object(row.member).text.dropFirst().dropLast()
-        #expect(String(decoding: body, as: UTF8.self).contains(member))
+        #expect(request.text.contains(member))
     }
 
     @Test("a login at Sensors Analytics keeps what isn't part of it")
     func oddLoginStays() {
-        var event = Event.anonymous
-        event.name = "$SignUp"
-        event.properties = ["$original_id": "a2", "$set": "z", "$switches_user": 42]
-        let record = SensorsRecord(event)
+        let properties: Properties = ["$original_id": "a2", "$set": "z", "$switches_user": 42]
+        let record = SensorsRecord(.anonymous.with("$SignUp", properties))
         #expect(record.type == "track_signup" && record.properties == ["$set": "z", "$switches_user": 42])
     }
 
     @Test("PostHog's and Sensors' library is the event's")
     func libraryIsEvents() throws {
         #expect(try properties(.postHogBatch(apiKey: "k"), Self.event())?["$lib_version"] == "7.0")
-        var writer = JSONWriter()
-        writer.object { SensorsFormat.write(Self.event(), Timestamp(milliseconds: 0), to: &$0) }
-        let sensors = try JSONReader.value(of: writer.bytes).object
         #expect(
-            sensors?["lib"] == [
+            try SensorsFormat.record(of: Self.event())["lib"] == [
                 "$lib": "Shop", "$lib_version": "7.0", "$lib_method": "code", "$app_version": "2.4.1",
             ])
     }

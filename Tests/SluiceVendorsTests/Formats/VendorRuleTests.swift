@@ -14,18 +14,6 @@ struct VendorRuleTests {
     private static let formats: [(name: String, format: HTTPFormat)] =
         FormatSample.all.map { ($0.name, $0.format) } + [("rudderStack", .rudderStack(writeKey: "k"))]
 
-    /// All members of a request's JSON, with their names.
-    private static func members(_ request: HTTPRequest) throws -> [(name: String, value: PropertyValue)] {
-        func members(_ value: PropertyValue) -> [(name: String, value: PropertyValue)] {
-            switch value {
-            case .object(let object): object.flatMap { [($0.name, $0.value)] + members($0.value) }
-            case .array(let array): array.flatMap { members($0) }
-            default: []
-            }
-        }
-        return members(try PropertyValue(json: request.body))
-    }
-
     // MARK: Changes of nothing
 
     typealias Use = @Sendable (Identity) throws -> Void
@@ -52,14 +40,14 @@ struct VendorRuleTests {
         let requests = try VerbTests.requests(event, format)
         #expect(requests.count == 1, "\(title)")
         let changes: Set = ["traits", "user_properties", "group_properties"]
-        for (member, value) in try requests.flatMap({ try Self.members($0) }) where changes.contains(member) {
+        for (member, value) in try requests.flatMap({ try $0.json.members }) where changes.contains(member) {
             #expect(value != [:] && value != ["$set": [:]], "\(title)")
         }
-        let body = try #require(requests.first).body
-        let types = try PropertyValue(json: body).types
+        let request = try #require(requests.first)
+        let types = try request.json.types
         #expect(types.count == 1, "\(title)")
         if ["$set", "$identify"].contains(types.first), name == "postHog" {
-            #expect(String(decoding: body, as: UTF8.self).contains("$anon_distinct_id"), "\(title)")
+            #expect(request.text.contains("$anon_distinct_id"), "\(title)")
         }
     }
 
@@ -91,10 +79,7 @@ struct VendorRuleTests {
             event.anonymousID = "a-1"
             change(&event)
             if name == "sensors" {
-                var writer = JSONWriter()
-                let line = try EventLine(event).record()
-                writer.object { SensorsFormat.write(line, Timestamp(milliseconds: 0), to: &$0) }
-                return [writer.bytes]
+                return [Array(try SensorsFormat.record(of: EventLine(event).record()).description.utf8)]
             }
             let line = try EventLine(event)
             return try format.endpoints(for: line).map { endpoint in
@@ -130,9 +115,7 @@ struct VendorRuleTests {
             ("$UnbindID", ["$id_kind": "crm", "$id_value": .string(blank)]),
         ]
         for (name, properties) in events {
-            var event = Event.bare
-            event.name = name
-            event.properties = properties
+            let event = Event.bare.with(name, properties)
             #expect(Verb(event) == .track, "\(name)")
             // An item can have such a name.
             let items = Self.blanks.contains(blank) ? [:] : ["$ItemSet": "item_set", "$ItemDelete": "item_delete"]
@@ -145,8 +128,7 @@ struct VendorRuleTests {
     private static func parameters(_ revenue: Revenue) async throws -> Properties {
         let event = try await VerbTests.event { _, pipeline in pipeline.track(revenue) }
         let request = try VerbTests.request(event, .googleAnalytics(measurementID: "G-1", apiSecret: "s"))
-        let body = try PropertyValue(json: request.body)
-        return try #require(body.object?["events"]?.array?.first?.object?["params"]?.object)
+        return try #require(request.json.object?["events"]?.array?.first?.object?["params"]?.object)
     }
 
     @Test(
@@ -185,7 +167,7 @@ struct VendorRuleTests {
             "segment", "postHog", "postHogBatch", "amplitude", "mixpanel", "googleAnalytics", "telemetryDeck",
         ]
         for (name, format) in Self.formats where vendors.contains(name) {
-            let members = try Self.members(VerbTests.request(event, format))
+            let members = try VerbTests.request(event, format).json.members
             let found = members.filter { ["currency", "TelemetryDeck.Purchase.currencyCode"].contains($0.name) }
             #expect(found.map(\.value) == [.string(code.uppercased())], "\(name)")
             guard name == "telemetryDeck" else { continue }
@@ -206,12 +188,12 @@ struct VendorRuleTests {
         let expected = own ?? .string(VerbTests.id)
         for (name, format) in Self.formats
         where ["segment", "rudderStack", "postHog", "postHogBatch", "mixpanel", "mixpanelAccount"].contains(name) {
-            let found = try Self.members(VerbTests.request(event, format)).filter { $0.name == "order_id" }
-            #expect(found.map(\.value) == [expected], "\(name)")
+            let found = try VerbTests.request(event, format).json.values(of: "order_id")
+            #expect(found == [expected], "\(name)")
         }
         let request = try VerbTests.request(event, .matomo(site: "1", token: "t"))
         let text = expected.text.replacing(" ", with: "%20")
-        #expect(String(decoding: request.body, as: UTF8.self).contains("&ec_id=\(text)&"))
+        #expect(request.text.contains("&ec_id=\(text)&"))
     }
 
     // MARK: Numbers at InfluxDB
@@ -226,14 +208,13 @@ struct VendorRuleTests {
             (true, "true", "true"), ("12", "\"12\"", "\"12\""), ([12], "\"[12]\"", "\"[12]\""),
         ] as [(PropertyValue, String, String)])
     func integersAreFloats(value: PropertyValue, float: String, integer: String) throws {
-        var event = Event.bare
-        event.properties = ["n": value]
+        let event = Event.bare.with(["n": value])
         for (format, expected) in [
             (HTTPFormat.influxDB(bucket: "b", token: "t"), float), (.influxDBV1(database: "d"), float),
             (.influxDB(bucket: "b", token: "t", keepsIntegers: true), integer),
             (.influxDBV1(database: "d", keepsIntegers: true), integer),
         ] {
-            let text = try String(decoding: VerbTests.request(event, format).body, as: UTF8.self)
+            let text = try VerbTests.request(event, format).text
             #expect(text.contains(",n=\(expected) "), "\(text)")
         }
     }

@@ -79,3 +79,46 @@ extension VerbTests {
         try record(event, #require(formats[vendor]))
     }
 }
+
+extension Event {
+    func with(_ name: String, _ properties: Properties) -> Event {
+        var event = self
+        (event.name, event.properties) = (name, properties)
+        return event
+    }
+
+    func with(_ properties: Properties) -> Event { with(name, properties) }
+}
+
+extension SensorsFormat {
+    /// The record of an event that has one.
+    static func record(of event: Event) throws -> Properties {
+        var writer = JSONWriter()
+        writer.object { write(event, Timestamp(milliseconds: 0), to: &$0) }
+        return try #require(try PropertyValue(json: writer.bytes).object)
+    }
+}
+
+extension Verdicts {
+    /// The verdicts on single events, or none if there is one on all.
+    var each: [Verdict] { if case .each(let verdicts) = kind { verdicts } else { [] } }
+}
+
+extension HTTPRequest {
+    var text: String { String(decoding: body, as: UTF8.self) }
+    var json: PropertyValue { get throws { try PropertyValue(json: body) } }
+}
+
+extension PropertyValue {
+    /// All members at any depth.
+    var members: [(name: String, value: PropertyValue)] {
+        switch self {
+        case .object(let object): object.flatMap { [($0.name, $0.value)] + $0.value.members }
+        case .array(let array): array.flatMap(\.members)
+        default: []
+        }
+    }
+
+    func values(of name: String) -> [PropertyValue] { members.filter { $0.name == name }.map(\.value) }
+    func names(of value: PropertyValue) -> [String] { members.filter { $0.value == value }.map(\.name) }
+}
