@@ -164,9 +164,7 @@ struct LinksTests {
             ("#", nil), ("://", nil), ("//", nil), ("https://", nil), ("https://a.example/?&&=&=x&utm_source=x&", "x"),
             ("https://a.example/?utm_source=a%00b", "a\0b"),
         ] as [(String, String?)])
-    func campaignIsRead(url: String, source: String?) {
-        #expect(campaign(url)["utm_source"] == source)
-    }
+    func campaignIsRead(url: String, source: String?) { #expect(campaign(url)["utm_source"] == source) }
 
     @Test(
         "repairs are counted: repeated parameters, incomplete escapes, bytes that are not UTF-8",

@@ -39,15 +39,6 @@ struct ConsentTests {
         #expect(await test.events().map(\.name) == ["Pending"])
     }
 
-    @Test("the answer is remembered")
-    func answerIsRemembered() throws {
-        try launch().grant()
-        #expect(launch().status == .granted)
-        try launch().deny()
-        #expect(launch(whilePending: .keep).status == .denied)
-        #expect(directory.names == ["consent.json"])
-    }
-
     @Test(
         "a damaged answer is kept aside and reported, and nothing passes until the user has answered again",
         arguments: [

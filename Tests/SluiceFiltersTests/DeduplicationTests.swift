@@ -45,13 +45,4 @@ import Testing
         #expect(filter.processed("1") == nil)
         #expect(filter.processed("0") != nil)
     }
-
-    @Test("an invalid time is an error when the pipeline is built, and the shortest one is not")
-    func invalidArgumentsThrow() throws {
-        for time in [Duration.zero, .seconds(-1)] {
-            let error = #expect(throws: SluiceError.self) { try TestPipeline { Deduplication(within: time) } }
-            #expect(error?.code == .invalidArgument)
-        }
-        _ = try TestPipeline { Deduplication(within: .nanoseconds(1)) }
-    }
 }

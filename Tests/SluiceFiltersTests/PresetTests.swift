@@ -198,7 +198,7 @@ import Testing
 
     @Test("custom rules start from nothing or from a preset")
     func customRulesStartFromPreset() throws {
-        let properties: Properties = ["any name": ["deep": [1, ["x": 2]]]]
+        let properties = ["any name": ["deep": [1, ["x": 2]]]] + Properties((0..<1_000).map { ("\($0)", .int($0)) })
         #expect(try #require(Limits(Limits()).processed("Any name", properties)).properties == properties)
         var rules = Limits.appCenter
         rules.properties = nil

@@ -19,9 +19,7 @@ struct PseudonymsTests {
     private static let fortyTwo = "3b12d0412db185c98ff58825ed4c81cfbc7bdabcf33ac48bdaaae5f39fc65445"
 
     @Test("a pseudonym is the HMAC-SHA-256 that openssl prints")
-    func pseudonymIsHMAC() {
-        #expect(pseudonyms.pseudonym(of: "42") == Self.fortyTwo)
-    }
+    func pseudonymIsHMAC() { #expect(pseudonyms.pseudonym(of: "42") == Self.fortyTwo) }
 
     @Test("all three ids are replaced, and equal ids stay equal")
     func replacesIDs() {

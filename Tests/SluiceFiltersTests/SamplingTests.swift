@@ -69,10 +69,4 @@ struct SamplingTests {
         #expect(try await test.event().distinctID == "a")
         #expect(test.pipeline.ledger.dropped == [.sampledOut: 1])
     }
-
-    @Test("an invalid rate is an error when the pipeline is built", arguments: [-0.1, 1.1, .nan, .infinity])
-    func invalidRatesThrow(rate: Double) {
-        let error = #expect(throws: SluiceError.self) { try TestPipeline { Sampling(rate: rate) } }
-        #expect(error?.code == .invalidArgument)
-    }
 }

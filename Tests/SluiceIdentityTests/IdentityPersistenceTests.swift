@@ -10,9 +10,7 @@ struct IdentityPersistenceTests {
     private let directory = TemporaryDirectory()
 
     /// The identity of a new launch.
-    private func launch() -> Identity {
-        Identity(persistedIn: .file(directory.path))
-    }
+    private func launch() -> Identity { Identity(persistedIn: .file(directory.path)) }
 
     @Test("each verb is on disk when it returns")
     func verbsAreDurable() throws {

@@ -20,9 +20,7 @@ extension Identity {
 @Suite struct SignUpTests {
     private let directory = TemporaryDirectory()
 
-    private func launch() -> Identity {
-        Identity(persistedIn: .file(directory.path))
-    }
+    private func launch() -> Identity { Identity(persistedIn: .file(directory.path)) }
 
     @Test("the first login tracks $SignUp with the previous id")
     func firstLoginTracksSignUp() async throws {
@@ -103,18 +101,10 @@ extension Identity {
         let said = Locked<[Diagnostic]>([])
         let identity = launch()
         try identity.login("a")
-        let directory = directory
-        /// Takes the disk away as the event passes.
-        struct Blocker: Processor {
-            let directory: TemporaryDirectory
-            func process(_ event: inout Event) -> Disposition {
-                do { try directory.block() } catch { Issue.record(error) }
-                return .keep
-            }
-        }
         let pipeline = try Pipeline(onDiagnostic: { diagnostic in said.withLock { $0.append(diagnostic) } }) {
             identity
-            Blocker(directory: directory)
+            // Takes the disk away as the event passes.
+            Transform { [directory] _ in do { try directory.block() } catch { Issue.record(error) } }
             MemoryStore()
             NullTransport()
         }

@@ -51,14 +51,6 @@ struct VersionTests {
         }
     }
 
-    private struct Recorder: Processor {
-        let machine: Machine
-        func process(_ event: inout Event) -> Disposition {
-            machine.stored(event)
-            return .keep
-        }
-    }
-
     private let time = VirtualTime()
 
     /// A launch, which ends without a signal when its pipeline is released.
@@ -69,7 +61,7 @@ struct VersionTests {
         let test = try TestPipeline(time: time) {
             LifecycleEvents(
                 persistedIn: machine.persistence, appVersion: version, appBuild: build, isExistingUser: isExistingUser)
-            Recorder(machine: machine)
+            Transform { machine.stored($0) }
         }
         for signal in signals { test.pipeline.signal(signal) }
         // A pipeline that is released tracks no end, and waits for writes for a second only.
@@ -236,7 +228,7 @@ struct VersionTests {
         let lifecycle = LifecycleEvents(persistedIn: machine.persistence, appVersion: "1.0")
         let test = try TestPipeline(time: time) {
             lifecycle
-            Recorder(machine: machine)
+            Transform { machine.stored($0) }
         }
         machine.state.withLock { $0.isFull = true }
         test.pipeline.signal(.launched(.foreground))

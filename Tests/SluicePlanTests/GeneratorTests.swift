@@ -66,9 +66,7 @@ struct GeneratorTests {
             ("1st", "_1st"), ("名前", "名前"), ("🎉", "value"), ("self", "selfValue"), ("none", "noneValue"),
             ("a.b-c", "aBC"), ("ID2", "id2"), ("größe", "größe"),
         ])
-    func namesAreOfSwift(name: String, member: String) {
-        #expect(name.memberName == member)
-    }
+    func namesAreOfSwift(name: String, member: String) { #expect(name.memberName == member) }
 
     @Test("keywords are escaped, and names that would be equal get numbers")
     func namesAreUnique() throws {
@@ -113,7 +111,5 @@ struct GeneratorTests {
     }
 
     @Test("literals have no character that could end them or change the line")
-    func literalsAreEscaped() {
-        #expect("a\"\\\n\u{202E}é".literal == #""a\"\\\u{a}\u{202e}é""#)
-    }
+    func literalsAreEscaped() { #expect("a\"\\\n\u{202E}é".literal == #""a\"\\\u{a}\u{202e}é""#) }
 }

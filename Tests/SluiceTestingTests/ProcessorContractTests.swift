@@ -3,18 +3,10 @@ import SluiceTesting
 import Testing
 
 @Suite struct ProcessorContractTests {
-    struct Keep: Processor {
-        func process(_ event: inout Event) -> Disposition { .keep }
-    }
-
-    struct DropAll: Processor {
-        func process(_ event: inout Event) -> Disposition { .drop(.filtered) }
-    }
-
     @Test("processors that keep or drop events pass the contract")
     func keepingAndDroppingProcessorsPass() async throws {
-        try await ProcessorContract.check { Keep() }
-        try await ProcessorContract.check { DropAll() }
+        try await ProcessorContract.check { Transform { _ in } }
+        try await ProcessorContract.check { Filter { _ in false } }
     }
 
     @Test("every broken promise is found, and none hangs the check", arguments: BrokenProcessor.Defect.allCases)
@@ -75,9 +67,7 @@ final class BrokenProcessor: Processor {
         return .keep
     }
 
-    func update(for signal: Signal) {
-        if defect == .blocksOnSignal { hang.wait() }
-    }
+    func update(for signal: Signal) { if defect == .blocksOnSignal { hang.wait() } }
 
     func finish() async {
         let reason = DropReason(rawValue: defect == .dropsHeldWithoutName ? "" : "late")
@@ -85,7 +75,5 @@ final class BrokenProcessor: Processor {
         if defect == .neverFinishes { hang.wait() }
     }
 
-    func forget() {
-        if defect == .neverForgets { hang.wait() }
-    }
+    func forget() { if defect == .neverForgets { hang.wait() } }
 }

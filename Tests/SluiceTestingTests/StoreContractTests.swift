@@ -5,9 +5,7 @@ import Testing
 
 @Suite struct StoreContractTests {
     @Test("a faulty store without faults passes the contract")
-    func faultyStoreWithoutFaultsPasses() async throws {
-        try await StoreContract.check { FaultyStore(MemoryStore()) }
-    }
+    func faultyStoreWithoutFaultsPasses() async throws { try await StoreContract.check { FaultyStore(MemoryStore()) } }
 
     @Test("a persistent store passes the contract")
     func persistentStorePasses() async throws {
@@ -18,9 +16,7 @@ import Testing
     }
 
     @Test("the broken store without a defect passes the contract, so a defect is the reason of each failure")
-    func storeWithoutDefectPasses() async throws {
-        try await StoreContract.check { BrokenStore(.none) }
-    }
+    func storeWithoutDefectPasses() async throws { try await StoreContract.check { BrokenStore(.none) } }
 
     @Test(
         "every broken promise is found",

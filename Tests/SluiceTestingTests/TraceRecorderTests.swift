@@ -3,10 +3,6 @@ import SluiceMemory
 import SluiceTesting
 import Testing
 
-private struct OnlyPurchases: Processor {
-    func process(_ event: inout Event) -> Disposition { event.name == "Purchase" ? .keep : .drop(.filtered) }
-}
-
 @Suite struct TraceRecorderTests {
     @Test("a TraceRecorder finds the stage that dropped an event")
     func droppingStageIsFound() throws {
@@ -17,7 +13,7 @@ private struct OnlyPurchases: Processor {
                 NullTransport()
             }
             Route("purchases") {
-                OnlyPurchases()
+                Filter { $0.name == "Purchase" }
                 MemoryStore()
                 NullTransport()
             }
@@ -25,7 +21,7 @@ private struct OnlyPurchases: Processor {
         let view = pipeline.track("View")
         let purchase = pipeline.track("Purchase")
         let stage = try #require(traces.stage(dropping: view))
-        #expect(stage.name == "OnlyPurchases" && stage.route == "purchases" && stage.disposition == .drop(.filtered))
+        #expect(stage.name == "Filter" && stage.route == "purchases" && stage.disposition == .drop(.filtered))
         #expect(traces.stage(dropping: purchase) == nil)
         #expect(traces.stage(dropping: pipeline.track("")) == nil)
         #expect(traces.traces.map(\.event.name) == ["View", "Purchase", ""])

@@ -36,9 +36,7 @@ import Testing
     }
 
     @Test("a sleep until a deadline that has passed returns immediately")
-    func passedDeadlineReturnsImmediately() async throws {
-        try await VirtualTime().sleep(until: .zero)
-    }
+    func passedDeadlineReturnsImmediately() async throws { try await VirtualTime().sleep(until: .zero) }
 
     @Test("a cancelled sleep ends immediately, whenever the cancellation comes", arguments: 0..<50)
     func cancelledSleepEndsImmediately(round: Int) async {

@@ -70,9 +70,7 @@ extension AppleTests {
     func anonymousIDSourcesInOrder() {
         let advertising = UUID()
         let vendor = UUID()
-        func id() -> String? {
-            Identity(persistedIn: .memory, anonymousIDFrom: [.advertising, .vendor]).anonymousID
-        }
+        func id() -> String? { Identity(persistedIn: .memory, anonymousIDFrom: [.advertising, .vendor]).anonymousID }
         ASIdentifierManager.identifier = advertising
         UIDevice.current.identifierForVendor = vendor
         for status in [ATTrackingManager.AuthorizationStatus.notDetermined, .restricted, .denied] {

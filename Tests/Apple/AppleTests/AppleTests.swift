@@ -49,14 +49,10 @@ import UIKit
     /// Keeps an adapter until the test has ended.
     private func keep(_ app: AppSignals) { adapters.all.append(app) }
 
-    private func post(_ names: Notification.Name...) {
-        for name in names { center.post(name: name, object: nil) }
-    }
+    private func post(_ names: Notification.Name...) { for name in names { center.post(name: name, object: nil) } }
 
     /// Waits until the main thread has run the work that was queued.
-    private func settle(_ isDone: () -> Bool) async {
-        while !isDone() { await Task.yield() }
-    }
+    private func settle(_ isDone: () -> Bool) async { while !isDone() { await Task.yield() } }
 
     @Test("notifications become signals, in their order")
     func notificationsBecomeSignals() async throws {

@@ -26,15 +26,11 @@ import UIKit
     }
 
     /// The identity of a new launch.
-    func launch(accessGroup: String? = nil) -> Identity {
-        Identity(persistedIn: .device(accessGroup: accessGroup))
-    }
+    func launch(accessGroup: String? = nil) -> Identity { Identity(persistedIn: .device(accessGroup: accessGroup)) }
 
     var defaults: Data? { UserDefaults.standard.data(forKey: "sluice.identity") }
 
-    private func removeApp() {
-        UserDefaults.standard.removeObject(forKey: "sluice.identity")
-    }
+    private func removeApp() { UserDefaults.standard.removeObject(forKey: "sluice.identity") }
 
     /// A backup contains the user defaults, and no item of the keychain that is for one device only.
     private func restoreOnOtherDevice() {

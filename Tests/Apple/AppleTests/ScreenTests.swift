@@ -111,9 +111,7 @@ import UIKit
         init(_ name: String?) { self.name = name }
     }
 
-    private func observe() {
-        screens.observeViewControllers { ($0 as? NamedController)?.name }
-    }
+    private func observe() { screens.observeViewControllers { ($0 as? NamedController)?.name } }
 
     /// Calls what the replaced implementations call.
     private var observation: ViewControllerObservation { .shared }

@@ -24,7 +24,5 @@ import Testing
             "{1234567-89ab-7def-8123-456789abcdef}", "01234567_89ab_7def_8123_456789abcdef",
             "01234567-89ab-7def-8123-456789abcd\u{E9}", "01234567-89ab-7def-8123-45678-abcdef",
         ])
-    func otherTextIsRefused(text: String) {
-        #expect(EventID(text) == nil)
-    }
+    func otherTextIsRefused(text: String) { #expect(EventID(text) == nil) }
 }

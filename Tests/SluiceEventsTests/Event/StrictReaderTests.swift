@@ -43,9 +43,7 @@ import Testing
             "{\(id),\"event\":\"e\",\"properties\":{}}",
             "{\(id),'event':\"e\",\"time\":1,\"properties\":{}}", "{\(id),event:\"e\",\"time\":1,\"properties\":{}}",
         ])
-    func otherBytesAreRefused(text: String) {
-        expectRefusal(text.utf8)
-    }
+    func otherBytesAreRefused(text: String) { expectRefusal(text.utf8) }
 
     @Test(
         "a property that isn't JSON is refused",

@@ -69,7 +69,5 @@ import Testing
             "2026/11/21T05:55:16.123Z", "0000-12-31T23:59:59.999Z", " 2026-11-21T05:55:16.123Z",
             "2026-11-21T05:55:16.123ZZ", "2026-11-21T05:55:16.12\u{663}Z",
         ])
-    func otherTextIsRefused(text: String) {
-        #expect(Timestamp(text) == nil)
-    }
+    func otherTextIsRefused(text: String) { #expect(Timestamp(text) == nil) }
 }

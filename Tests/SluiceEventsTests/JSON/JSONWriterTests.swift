@@ -117,9 +117,7 @@ import Testing
         #expect(wrong.isEmpty, "\(wrong)")
     }
 
-    private func pow10(_ exponent: Int) -> Double {
-        (0..<exponent).reduce(1) { power, _ in power * 10 }
-    }
+    private func pow10(_ exponent: Int) -> Double { (0..<exponent).reduce(1) { power, _ in power * 10 } }
 
     @Test("bytes of any collection are copied")
     func bytesOfAnyCollectionAreCopied() {

@@ -112,9 +112,7 @@ struct ArgumentTests {
     @Test(
         "a newline from a file, an invisible character and a blank at an end are errors that name the argument",
         arguments: keys + names + restricted)
-    func wrongTextIsError(row: Case) {
-        for value in Self.wrongTexts { expectError(row, value) }
-    }
+    func wrongTextIsError(row: Case) { for value in Self.wrongTexts { expectError(row, value) } }
 
     @Test("a blank text is an error", arguments: keys + names + restricted)
     func blankTextIsError(row: Case) {
