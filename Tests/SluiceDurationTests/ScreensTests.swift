@@ -117,13 +117,9 @@ import Testing
             .enter("Home"), .wait(50), .leave("Gone"), .signal(.didBecomeActive), .leaveName("Home"))
     }
 
-    @Test("a host's use of screens gives these views and leaves", arguments: uses + launches)
-    func useGivesStory(use: Use) async throws {
-        let screens = Screens()
-        let test = try TestPipeline(time: time) { screens }
-        if use.isActive { test.pipeline.signal(.didBecomeActive) }
+    private func perform(_ steps: [Step], _ screens: Screens, _ pipeline: Pipeline) throws {
         var tokens: [String: DurationToken] = [:]
-        for step in use.steps {
+        for step in steps {
             switch step {
             case .enter(let name, let parent):
                 let token = screens.enter(name, in: parent.flatMap { tokens[$0] })
@@ -131,11 +127,19 @@ import Testing
             case .show(let name): screens.show(name)
             case .leave(let name): screens.leave(try #require(tokens[name]))
             case .leaveName(let name): screens.leave(name)
-            case .signal(let signal): test.pipeline.signal(signal)
+            case .signal(let signal): pipeline.signal(signal)
             case .wait(let seconds): time.advance(by: .seconds(seconds))
             }
             time.advance(by: .seconds(1))
         }
+    }
+
+    @Test("a host's use of screens gives these views and leaves", arguments: uses + launches)
+    func useGivesStory(use: Use) async throws {
+        let screens = Screens()
+        let test = try TestPipeline(time: time) { screens }
+        if use.isActive { test.pipeline.signal(.didBecomeActive) }
+        try perform(use.steps, screens, test.pipeline)
         #expect(await story(of: test) == use.story)
     }
 
@@ -146,85 +150,32 @@ import Testing
         #expect(story.filter { $0.hasPrefix("-") } == ["-0 0.0"])
     }
 
-    /// The calls of a host, and whether it loses a screen.
-    private static let hosts: [(name: String, isReported: Bool, use: @Sendable (Screens, Pipeline) -> Void)] = [
-        ("one screen", true, { screens, _ in screens.show("A") }),
-        ("a screen that is left", true, { screens, _ in screens.leave(screens.enter("A")) }),
-        ("150 screens", true, { screens, _ in for number in 0..<150 { screens.show("\(number)") } }),
-        ("nested screens", true, { screens, _ in screens.enter("B", in: screens.enter("A")) }),
-        (
-            "only the network is reported", true,
-            { screens, pipeline in
-                pipeline.signal(.connectivity(.available))
-                screens.show("A")
-            }
-        ),
-        ("no screen", false, { _, pipeline in pipeline.track("Event") }),
-        ("a screen that is never entered", false, { screens, _ in screens.leave("A") }),
-        (
-            "active before", false,
-            { screens, pipeline in
-                pipeline.signal(.didBecomeActive)
-                screens.show("A")
-            }
-        ),
-        (
-            "active after the first one", false,
-            { screens, pipeline in
-                screens.show("A")
-                pipeline.signal(.didBecomeActive)
-                screens.show("B")
-            }
-        ),
-        (
-            "launched in the background", false,
-            { screens, pipeline in
-                pipeline.signal(.launched(.passive))
-                for name in ["A", "B"] { screens.show(name) }
-            }
-        ),
-        (
-            "launched after the first one", true,
-            { screens, pipeline in
-                screens.show("A")
-                pipeline.signal(.launched(.foreground))
-                screens.show("B")
-            }
-        ),
-        (
-            "in the background", true,
-            { screens, pipeline in
-                pipeline.signal(.didEnterBackground)
-                for name in ["A", "B"] { screens.show(name) }
-            }
-        ),
-        (
-            "inactive", true,
-            { screens, pipeline in
-                pipeline.signal(.willResignActive)
-                screens.leave(screens.enter("A"))
-            }
-        ),
-        (
-            "entered during a launch", false,
-            { screens, pipeline in
-                pipeline.signal(.launched(.foreground))
-                screens.enter("B", in: screens.enter("A"))
-                pipeline.signal(.didBecomeActive)
-            }
-        ),
-    ]
-
-    @Test("if the app is never active, one diagnostic says that screens are not tracked", arguments: hosts.indices)
-    func missingSignalsAreReported(index: Int) async throws {
-        let host = Self.hosts[index]
+    @Test(
+        "if the app is never active, one diagnostic says that screens are not tracked",
+        arguments: [
+            ("one screen", true, [.show("A")]), ("a screen that is left", true, [.enter("A"), .leave("A")]),
+            ("150 screens", true, (0..<150).map { .show("\($0)") }),
+            ("nested screens", true, [.enter("A"), .enter("B", in: "A")]),
+            ("only the network is reported", true, [.signal(.connectivity(.available)), .show("A")]),
+            ("no screen", false, []), ("a screen that is never entered", false, [.leaveName("A")]),
+            ("active before", false, [.signal(.didBecomeActive), .show("A")]),
+            ("active after the first one", false, [.show("A"), .signal(.didBecomeActive), .show("B")]),
+            ("launched in the background", false, [.signal(.launched(.passive)), .show("A"), .show("B")]),
+            ("launched after the first one", true, [.show("A"), .signal(.launched(.foreground)), .show("B")]),
+            ("in the background", true, [.signal(.didEnterBackground), .show("A"), .show("B")]),
+            ("inactive", true, [.signal(.willResignActive), .enter("A"), .leave("A")]),
+            (
+                "entered during a launch", false,
+                [.signal(.launched(.foreground)), .enter("A"), .enter("B", in: "A"), .signal(.didBecomeActive)]
+            ),
+        ] as [(String, Bool, [Step])])
+    func missingSignalsAreReported(host: String, isReported: Bool, steps: [Step]) async throws {
         let screens = Screens()
         let test = try TestPipeline(time: time) { screens }
-        host.use(screens, test.pipeline)
+        test.pipeline.track("Event")
+        try perform(steps, screens, test.pipeline)
         _ = await test.eventsWithEnd()
-        #expect(
-            test.diagnostics.map { $0.message.contains("AppSignals") } == (host.isReported ? [true] : []),
-            "\(host.name)")
+        #expect(test.diagnostics.map { $0.message.contains("AppSignals") } == (isReported ? [true] : []), "\(host)")
     }
 
     @Test("a screen that is left unseen is reported immediately")

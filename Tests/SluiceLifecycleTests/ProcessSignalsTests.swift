@@ -29,27 +29,22 @@ import Testing
         #expect(await test.events().map(\.name) == ["$AppStart", "Served", "$AppEnd"])
     }
 
-    private static let isUnderThreadSanitizer = dlsym(UnsafeMutableRawPointer(bitPattern: 0), "__tsan_init") != nil
-
     @Test(
         "a signal to the child of a fork ends the child, and not the parent",
-        .disabled(if: isUnderThreadSanitizer, "it runs no handler in the child of a process that had threads"))
+        .disabled(if: ForkedChild.isUnsafe, "it runs no handler in the child of a process that had threads"))
     func signalEndsOnlyForkedChild() throws {
         let test = try TestPipeline { LifecycleEvents() }
         let ended = Locked(false)
         let signals = ProcessSignals(to: test.pipeline, on: [SIGUSR2]) { _ in ended.withLock { $0 = true } }
-        // Swift doesn't allow a direct call.
-        let symbol = try #require(dlsym(UnsafeMutableRawPointer(bitPattern: 0), "fork"))
         var none = sigset_t()
         sigemptyset(&none)
-        let child = unsafeBitCast(symbol, to: (@convention(c) () -> Int32).self)()
+        let child = try ForkedChild.begin()
         if child == 0 {
             // Tests run on threads that let no signal through. An alarm, in case that the signal does not end it.
             sigprocmask(SIG_SETMASK, &none, nil)
             alarm(600)
             while true { pause() }
         }
-        try #require(child > 0)
         kill(child, SIGUSR2)
         var status: Int32 = 0
         waitpid(child, &status, 0)
