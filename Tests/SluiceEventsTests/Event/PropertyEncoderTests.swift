@@ -169,6 +169,8 @@ struct PropertyEncoderTests {
         #expect(fits.bounds.sanitizations == [] && fits.nesting == 32)
         let deep = try Properties(encoding: Chain.of(16))
         #expect(deep.bounds.sanitizations == .truncatedDepth && deep.nesting == 32)
+        #expect(try Properties(encoding: Endless(0)).bounds.sanitizations == .truncatedDepth)
+        #expect(message(Endless(2))?.contains("Endless is nested in more than 128 values") == true)
     }
 
     final class Endless: Encodable {
@@ -191,28 +193,6 @@ struct PropertyEncoderTests {
                 try encode(to: container.superEncoder())
             }
         }
-    }
-
-    @Test("a value that contains itself is cut or refused, and doesn't exhaust the stack", arguments: 0..<4)
-    func endlessValueEnds(style: Int) throws {
-        switch style {
-        case 0: #expect(try Properties(encoding: Endless(0)).bounds.sanitizations == .truncatedDepth)
-        case 1:
-            #expect(
-                message(Endless(1))
-                    == "Endless can't be encoded: it isn't an object: put it into a property of a struct")
-        case 2: #expect(message(Endless(2))?.contains("Endless is nested in more than 128 values") == true)
-        default: #expect(message(Endless(3))?.hasSuffix("can't be encoded: nested in more than 32 levels") == true)
-        }
-    }
-
-    @Test("100,000 nested containers are refused, and don't exhaust the stack")
-    func manyContainersAreRefused() {
-        let value = ByHand { encoder in
-            var container = encoder.unkeyedContainer()
-            for _ in 0..<100_000 { container = container.nestedUnkeyedContainer() }
-        }
-        #expect(message(["a": value])?.hasSuffix("can't be encoded: nested in more than 32 levels") == true)
     }
 
     @Test("a NaN becomes null, and is counted")
@@ -267,33 +247,6 @@ struct PropertyEncoderTests {
         #expect(!PropertyEncoder.hasOddForm(UUID.self) && !PropertyEncoder.hasOddForm(Own.Date.self))
     }
 
-    @Test("a value that isn't an object is refused")
-    func noObjectIsRefused() {
-        for message in [message(1), message("x"), message([1]), message(Plan.pro), message(Int?.none)] {
-            #expect(
-                message?.hasSuffix("can't be encoded: it isn't an object: put it into a property of a struct") == true)
-        }
-        #expect(message([1])?.hasPrefix("Array<Int> can't") == true)
-    }
-
-    @Test("containers of two kinds are refused")
-    func mixedContainersAreRefused() {
-        let problem = "its encode(to:) asks for containers of two kinds, or writes two single values"
-        let mixed = ByHand { encoder in
-            var object = encoder.container(keyedBy: Key.self)
-            try object.encode(1, forKey: .a)
-            var list = encoder.unkeyedContainer()
-            try list.encode(1)
-        }
-        let single = ByHand { encoder in
-            var value = encoder.singleValueContainer()
-            try value.encode(1)
-            try value.encode(2)
-        }
-        #expect(message(mixed) == "ByHand can't be encoded: \(problem)")
-        #expect(message(["a": single]) == "Dictionary<String, ByHand>.a can't be encoded: \(problem)")
-    }
-
     /// What a graph of objects with two references each has.
     final class Knot: Encodable {
         func encode(to encoder: any Encoder) throws {
@@ -303,9 +256,58 @@ struct PropertyEncoderTests {
         }
     }
 
-    @Test("a graph whose objects refer to each other is refused after 100,000 values, not after 2 to the power of 32")
-    func knotIsRefused() {
-        #expect(message(Knot())?.hasSuffix("it has more than 100000 values, or contains itself") == true)
+    /// The end of the message, and a value that is refused.
+    static let refused: [(String, @Sendable () -> any Encodable)] = [
+        (noObject, { 1 }), (noObject, { "x" }), ("Array<Int> " + noObject, { [1] }), (noObject, { Plan.pro }),
+        (noObject, { Int?.none }), ("Endless " + noObject, { Endless(1) }),
+        (tooDeep, { Endless(3) }),
+        (
+            tooDeep,
+            {
+                [
+                    "a": ByHand { encoder in
+                        var container = encoder.unkeyedContainer()
+                        for _ in 0..<100_000 { container = container.nestedUnkeyedContainer() }
+                    }
+                ]
+            }
+        ),
+        // Not after 2 to the power of 32.
+        ("it has more than 100000 values, or contains itself", { Knot() }),
+        (
+            "ByHand can't be encoded: \(twoKinds)",
+            {
+                ByHand { encoder in
+                    var object = encoder.container(keyedBy: Key.self)
+                    try object.encode(1, forKey: .a)
+                    var list = encoder.unkeyedContainer()
+                    try list.encode(1)
+                }
+            }
+        ),
+        (
+            "Dictionary<String, ByHand>.a can't be encoded: \(twoKinds)",
+            {
+                [
+                    "a": ByHand { encoder in
+                        var value = encoder.singleValueContainer()
+                        try value.encode(1)
+                        try value.encode(2)
+                    }
+                ]
+            }
+        ),
+    ]
+    private static let noObject = "can't be encoded: it isn't an object: put it into a property of a struct"
+    private static let tooDeep = "can't be encoded: nested in more than 32 levels"
+    private static let twoKinds = "its encode(to:) asks for containers of two kinds, or writes two single values"
+
+    @Test(
+        "a value that isn't an object, that never ends or that breaks the rules is refused", arguments: refused.indices)
+    func valueIsRefused(index: Int) {
+        let (reason, make) = Self.refused[index]
+        let message = message(make())
+        #expect(message?.hasSuffix(reason) == true, "\(message ?? "")")
     }
 
     @Test("16,000 nested containers keep their order, and each key has one")
