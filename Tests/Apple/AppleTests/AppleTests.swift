@@ -209,13 +209,19 @@ import UIKit
         return (pipeline, transport)
     }
 
-    @Test("the request in flight is cancelled when the background time expires, and repeated when the app is active")
-    func expiredTimeCancelsRequest() async throws {
+    /// A pipeline of its own, whose request hangs while the app is in the background.
+    private func sendingInBackground(_ names: String...) async throws -> (Pipeline, ScriptedTransport) {
         let (pipeline, transport) = try hangingPipeline()
         keep(AppSignals(to: pipeline, from: center))
-        pipeline.track("A")
+        for name in names { pipeline.track(name) }
         post(UIApplication.didEnterBackgroundNotification)
         await transport.waitForSends(1)
+        return (pipeline, transport)
+    }
+
+    @Test("the request in flight is cancelled when the background time expires, and repeated when the app is active")
+    func expiredTimeCancelsRequest() async throws {
+        let (pipeline, transport) = try await sendingInBackground("A")
         for case let handler? in UIApplication.shared.backgroundTasks.values { handler() }
         await settle { UIApplication.shared.backgroundTasks.isEmpty }
         post(UIApplication.willEnterForegroundNotification, UIApplication.didBecomeActiveNotification)
@@ -229,12 +235,7 @@ import UIKit
     func unknownTimeIsLittle() async throws {
         UIApplication.shared.applicationState = .background
         defer { UIApplication.shared.applicationState = .inactive }
-        let (pipeline, transport) = try hangingPipeline()
-        keep(AppSignals(to: pipeline, from: center))
-        pipeline.track("A")
-        pipeline.track("B")
-        post(UIApplication.didEnterBackgroundNotification)
-        await transport.waitForSends(1)
+        let (pipeline, transport) = try await sendingInBackground("A", "B")
         time.advance(by: .seconds(21))
         transport.release(.all(.accepted))
         await settle { UIApplication.shared.backgroundTasks.isEmpty }
@@ -248,12 +249,7 @@ import UIKit
 
     @Test("the end of an earlier period in the background neither ends nor prolongs the time of the next one")
     func periodsHaveTimesOfTheirOwn() async throws {
-        let (pipeline, transport) = try hangingPipeline()
-        keep(AppSignals(to: pipeline, from: center))
-        pipeline.track("A")
-        pipeline.track("B")
-        post(UIApplication.didEnterBackgroundNotification)
-        await transport.waitForSends(1)
+        let (pipeline, transport) = try await sendingInBackground("A", "B")
         post(UIApplication.willEnterForegroundNotification, UIApplication.didBecomeActiveNotification)
         UIApplication.shared.applicationState = .background
         defer { UIApplication.shared.applicationState = .inactive }
@@ -271,12 +267,7 @@ import UIKit
     func littleTimeStartsNoBatch() async throws {
         UIApplication.shared.backgroundTimeRemaining = 30
         defer { UIApplication.shared.backgroundTimeRemaining = .greatestFiniteMagnitude }
-        let (pipeline, transport) = try hangingPipeline()
-        keep(AppSignals(to: pipeline, from: center))
-        pipeline.track("A")
-        pipeline.track("B")
-        post(UIApplication.didEnterBackgroundNotification)
-        await transport.waitForSends(1)
+        let (pipeline, transport) = try await sendingInBackground("A", "B")
         time.advance(by: .seconds(21))
         transport.release(.all(.accepted))
         // The flush ends without another batch; BackgroundTests counts them.
