@@ -83,35 +83,26 @@ struct ContainerTests {
     @Test(
         "the lowest limit of a group and the groups above it counts",
         arguments: [
-            (
-                ["/sys/fs/cgroup/memory.max": "536870912\n", "/sys/fs/cgroup/cpu.max": "150000 100000\n"], 536_870_912,
-                1.5
-            ),
-            (["/sys/fs/cgroup/memory.max": "max\n", "/sys/fs/cgroup/cpu.max": "max 100000\n"], nil, nil),
+            (["memory.max": "536870912\n", "cpu.max": "150000 100000\n"], 536_870_912, 1.5),
+            (["memory.max": "max\n", "cpu.max": "max 100000\n"], nil, nil),
             (
                 [
-                    "/sys/fs/cgroup/a/b/memory.max": "max\n", "/sys/fs/cgroup/a/memory.max": "1000\n",
-                    "/sys/fs/cgroup/a/b/cpu.max": "200000 100000\n", "/sys/fs/cgroup/a/cpu.max": "50000 100000\n",
+                    "a/b/memory.max": "max\n", "a/memory.max": "1000\n", "a/b/cpu.max": "200000 100000\n",
+                    "a/cpu.max": "50000 100000\n",
                 ], 1_000, 0.5
             ),
             (
                 [
-                    "/sys/fs/cgroup/memory/jobs/memory.limit_in_bytes": "2000\n",
-                    "/sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n",
-                    "/sys/fs/cgroup/cpu/cpu.cfs_quota_us": "25000\n",
-                    "/sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
+                    "memory/jobs/memory.limit_in_bytes": "2000\n", "cpu/cpu.cfs_quota_us": "25000\n",
+                    "memory/memory.limit_in_bytes": "9223372036854771712\n", "cpu/cpu.cfs_period_us": "100000\n",
                 ], 2_000, 0.25
             ),
-            (
-                ["/sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1\n", "/sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n"],
-                nil,
-                nil
-            ),
-            (["/sys/fs/cgroup/cpu/cpu.cfs_quota_us": "5\n", "/sys/fs/cgroup/cpu.max": "5 0\n"], nil, nil),
-            (["/sys/fs/cgroup/memory.max": "many\n", "/sys/fs/cgroup/cpu.max": "\n"], nil, nil),
+            (["cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"], nil, nil),
+            (["cpu/cpu.cfs_quota_us": "5\n", "cpu.max": "5 0\n"], nil, nil),
+            (["memory.max": "many\n", "cpu.max": "\n"], nil, nil),
         ] as [([String: String], PropertyValue?, PropertyValue?)])
     func lowestLimitOfGroupsCounts(files: [String: String], memory: PropertyValue?, processors: PropertyValue?) throws {
-        var files = files
+        var files = Dictionary(uniqueKeysWithValues: files.map { ("/sys/fs/cgroup/" + $0.key, $0.value) })
         files["/proc/self/cgroup"] = "4:memory:/jobs\n3:cpu,cpuacct:/\n0::/a/b\n"
         let properties = try properties(files)
         #expect(properties["$memory_limit"] == memory)

@@ -21,42 +21,18 @@ struct PseudonymsTests {
     @Test("a pseudonym is the HMAC-SHA-256 that openssl prints")
     func pseudonymIsHMAC() { #expect(pseudonyms.pseudonym(of: "42") == Self.fortyTwo) }
 
-    @Test("all three ids are replaced, and equal ids stay equal")
-    func replacesIDs() {
+    @Test(
+        "all three ids are replaced, and ids are equal if their bytes are",
+        arguments: [
+            ("42", "42", "a"), ("a", nil, "a"), ("b", "a", "a"), (nil, nil, nil), ("e\u{301}", "\u{e9}", "e\u{301}"),
+        ] as [(String?, String?, String?)])
+    func replacesIDs(distinctID: String?, loginID: String?, anonymousID: String?) {
         let event = processed(pseudonyms) {
-            $0.distinctID = "42"
-            $0.loginID = "42"
-            $0.anonymousID = "a"
+            ($0.distinctID, $0.loginID, $0.anonymousID) = (distinctID, loginID, anonymousID)
         }
-        #expect(event.distinctID == Self.fortyTwo)
-        #expect(event.loginID == Self.fortyTwo)
-        #expect(event.anonymousID == pseudonyms.pseudonym(of: "a"))
-        let anonymous = processed(pseudonyms) {
-            $0.distinctID = "a"
-            $0.anonymousID = "a"
-        }
-        #expect(anonymous.distinctID == pseudonyms.pseudonym(of: "a"))
-        #expect(anonymous.anonymousID == anonymous.distinctID)
-        #expect(anonymous.loginID == nil)
-        let different = processed(pseudonyms) {
-            $0.distinctID = "b"
-            $0.loginID = "a"
-            $0.anonymousID = "a"
-        }
-        #expect(different.distinctID == pseudonyms.pseudonym(of: "b"))
-        #expect(different.loginID == pseudonyms.pseudonym(of: "a"))
-        #expect(processed(pseudonyms) { _ in }.distinctID == nil)
-    }
-
-    @Test("ids are equal if their bytes are")
-    func comparesBytes() {
-        let (composed, decomposed) = ("\u{e9}", "e\u{301}")
-        let event = processed(pseudonyms) {
-            ($0.distinctID, $0.loginID, $0.anonymousID) = (decomposed, composed, decomposed)
-        }
-        #expect(event.distinctID == pseudonyms.pseudonym(of: decomposed))
-        #expect(event.anonymousID == event.distinctID)
-        #expect(event.loginID == pseudonyms.pseudonym(of: composed))
+        let expected = [distinctID, loginID, anonymousID].map { $0.map { pseudonyms.pseudonym(of: $0) } }
+        #expect([event.distinctID, event.loginID, event.anonymousID] == expected)
+        #expect((event.distinctID == event.loginID) == (distinctID?.utf8.map(\.self) == loginID?.utf8.map(\.self)))
     }
 
     @Test("the ids that Identity adds as properties are replaced")

@@ -10,13 +10,9 @@ struct LifecycleTests {
     /// In both orders, because neither stage may depend on the other's place.
     private func test(taggerFirst: Bool, time: VirtualTime = VirtualTime()) throws -> TestPipeline {
         try TestPipeline(time: time) {
-            if taggerFirst {
-                PassiveLaunchTagger()
-                LifecycleEvents()
-            } else {
-                LifecycleEvents()
-                PassiveLaunchTagger()
-            }
+            if taggerFirst { PassiveLaunchTagger() }
+            LifecycleEvents()
+            if !taggerFirst { PassiveLaunchTagger() }
         }
     }
 
