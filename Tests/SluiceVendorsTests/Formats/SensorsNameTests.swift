@@ -47,21 +47,8 @@ struct SensorsNameTests {
     static func records(
         _ use: (Identity, Pipeline) throws -> Void
     ) async throws -> (records: [Properties], ledger: Ledger) {
-        let identity = Identity(persistedIn: .memory)
-        try identity.setAnonymousID("a-1")
-        let transport = ScriptedTransport()
-        let pipeline = try Pipeline {
-            identity
-            Limits(.sensors)
-            MemoryStore()
-            transport
-        }
-        try use(identity, pipeline)
-        await pipeline.flush()
-        let records = try transport.accepted().flatMap { SensorsFormat.events(for: $0) }.map {
-            try SensorsFormat.record(of: $0)
-        }
-        return (records, pipeline.ledger)
+        let (events, ledger) = try await VerbTests.track(within: Limits(.sensors), use)
+        return (try events.flatMap { SensorsFormat.events(for: $0) }.map { try SensorsFormat.record(of: $0) }, ledger)
     }
 
     /// All names of a record that Sensors takes for names of events, properties and kinds.

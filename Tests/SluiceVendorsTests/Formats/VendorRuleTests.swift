@@ -81,12 +81,7 @@ struct VendorRuleTests {
             if name == "sensors" {
                 return [Array(try SensorsFormat.record(of: EventLine(event).record()).description.utf8)]
             }
-            let line = try EventLine(event)
-            return try format.endpoints(for: line).map { endpoint in
-                var request = HTTPRequest(url: "https://h", sendTime: event.time, endpoint: endpoint)
-                try format.encode(Batch(id: 1, events: [line]), into: &request)
-                return request.body
-            }
+            return try VerbTests.requests(event, format).map(\.body)
         }
         for blank in Self.blanks + Self.placeholders {
             // All ids, and each one alone.

@@ -1,5 +1,6 @@
 import HTTPTestSupport
 import Sluice
+import SluiceFilters
 import SluiceIdentity
 import SluiceMemory
 import SluiceTesting
@@ -12,19 +13,27 @@ import Testing
 extension VerbTests {
     static let id = "019b7705-8c00-7000-8000-0000ffff0001"
 
-    /// The last event that `use` tracks, with a fixed id and time.
-    static func event(_ use: (Identity, Pipeline) throws -> Void) async throws -> Event {
+    /// The events that `use` tracks, and the ledger.
+    static func track(
+        within limits: Limits? = nil, _ use: (Identity, Pipeline) throws -> Void
+    ) async throws -> (events: [Event], ledger: Ledger) {
         let identity = Identity(persistedIn: .memory)
         try identity.setAnonymousID("a-1")
         let transport = ScriptedTransport()
         let pipeline = try Pipeline {
             identity
+            limits
             MemoryStore()
             transport
         }
         try use(identity, pipeline)
         await pipeline.flush()
-        let event = try #require(try transport.accepted().last)
+        return (try transport.accepted(), pipeline.ledger)
+    }
+
+    /// The last event that `use` tracks, with a fixed id and time.
+    static func event(_ use: (Identity, Pipeline) throws -> Void) async throws -> Event {
+        let event = try #require(try await track(use).events.last)
         return Event(
             id: try #require(EventID(id)), name: event.name, time: Timestamp(milliseconds: 1_767_225_600_123),
             distinctID: event.distinctID, anonymousID: event.anonymousID, loginID: event.loginID,
@@ -50,7 +59,7 @@ extension VerbTests {
     static func requests(_ event: Event, _ format: HTTPFormat) throws -> [HTTPRequest] {
         let line = try EventLine(event)
         return try format.endpoints(for: line).map { endpoint in
-            var request = HTTPRequest(url: "https://h", endpoint: endpoint)
+            var request = HTTPRequest(url: "https://h", sendTime: event.time, endpoint: endpoint)
             try format.encode(Batch(id: 1, events: [line]), into: &request)
             return request
         }
