@@ -1,5 +1,4 @@
 import Sluice
-import SluiceMemory
 import TestSupport
 import Testing
 

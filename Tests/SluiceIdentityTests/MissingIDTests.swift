@@ -1,6 +1,5 @@
 import Sluice
 import SluiceIdentity
-import SluiceMemory
 import SluiceTesting
 import TestSupport
 import Testing

@@ -2,7 +2,6 @@ import HTTPTestSupport
 import Sluice
 import SluiceGzip
 import SluiceTesting
-import TestSupport
 import Testing
 
 @testable import SluiceHTTP

@@ -3,7 +3,6 @@ import Sluice
 import SluiceHTTP
 import SluiceTesting
 import SluiceVendors
-import TestSupport
 import Testing
 
 @Suite("The start of a session in corrected events")

@@ -1,4 +1,3 @@
-import HTTPTestSupport
 import Sluice
 import SluiceMemory
 import Testing

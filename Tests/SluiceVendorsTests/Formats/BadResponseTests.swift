@@ -1,6 +1,5 @@
 import HTTPTestSupport
 import Sluice
-import TestSupport
 import Testing
 
 @testable import SluiceHTTP

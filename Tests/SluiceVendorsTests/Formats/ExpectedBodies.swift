@@ -1,6 +1,5 @@
 import HTTPTestSupport
 import Sluice
-import TestSupport
 
 /// The bodies for `Batch.allKinds()`, written by hand from the backends' documentation.
 enum ExpectedBodies {

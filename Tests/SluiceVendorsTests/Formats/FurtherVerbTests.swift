@@ -1,4 +1,3 @@
-import HTTPTestSupport
 import Sluice
 import SluiceIdentity
 import Testing

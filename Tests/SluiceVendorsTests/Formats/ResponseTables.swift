@@ -1,5 +1,4 @@
 import HTTPTestSupport
-import TestSupport
 
 @testable import SluiceHTTP
 @testable import SluiceVendors

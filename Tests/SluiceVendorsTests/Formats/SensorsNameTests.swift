@@ -1,8 +1,6 @@
-import HTTPTestSupport
 import Sluice
 import SluiceFilters
 import SluiceIdentity
-import SluiceMemory
 import SluiceTesting
 import Testing
 

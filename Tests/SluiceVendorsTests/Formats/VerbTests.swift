@@ -1,7 +1,6 @@
 import Foundation
 import HTTPTestSupport
 import Sluice
-import SluiceIdentity
 import TestSupport
 import Testing
 
