@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTestSupport
 import Sluice
+import SluiceIdentity
 import TestSupport
 import Testing
 
