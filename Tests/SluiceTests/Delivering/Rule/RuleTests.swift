@@ -82,6 +82,19 @@ import Testing
         #expect(bench.rule.row == 0 && bench.pause == 0 && !bench.rule.isInDoubt)
     }
 
+    @Test("Each batch is asked once before any is asked twice", arguments: [Bench.turn, .max / 2, .max])
+    func batchesAreAskedOnce(bits: UInt64) {
+        var bench = Bench([["a", "A"], ["b", "B"], ["c", "C"], ["d", "D"], ["e", "E"]])
+        bench.bits = bits
+        var asked: [String] = []
+        for _ in 0..<40 where asked.count < 5 {
+            let part = bench.send(RuleWorld.verdicts(403))
+            if part.count == 1 { asked.append(part[0].lowercased()) }
+            bench.now += .seconds(3_600)
+        }
+        #expect(asked.sorted() == ["a", "b", "c", "d", "e"], "\(asked)")
+    }
+
     @Test(
         "Pauses grow by 30 %, longer for refusals than for other failures",
         arguments: [(403, 4_800.0, 0.5), (302, 4_800, 0.5), (503, 300, 0.1), (429, 300, 0.1), (0, 300, 0.1)])
