@@ -54,8 +54,9 @@ struct DoubleIDs {
 
     private func drain(_ pipeline: Pipeline) async throws {
         for _ in 0..<50 {
-            let report = await pipeline.flush()
-            if report.isComplete, report.delivered + report.rejected == 0 { break }
+            // An event that failed alone, as the rest of a killed process can, waits until others are accepted.
+            pipeline.track("Fault", ["number": 0, "good": true])
+            if await pipeline.flush().isComplete { break }
         }
         for letter in try await pipeline.deadLetters() {
             recorder.record("l \(try letter.event().properties["number"]?.int ?? 0)")
