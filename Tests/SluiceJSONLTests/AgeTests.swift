@@ -159,6 +159,38 @@ struct AgeTests: StoreSuite {
         #expect(try last.drain() == texts([1, 2]))
     }
 
+    @Test(
+        "a drive that refuses the reading of the clock is asked again, so a clock that is set ages no event",
+        arguments: [(1, 30), (1, -30), (2, 20_454), (3, 400)])
+    func refusedReadingIsRepeated(refusals: Int, days: Int) throws {
+        for deletesLock in [false, true] {
+            let place = TemporaryDirectory()
+            let files = FaultyFileSystem()
+            func opened() throws -> TestedStore {
+                try .opened(JSONLStore(at: place.path, maximumAge: .days(7), files: files), in: time.environment)
+            }
+            if !deletesLock { files.fail(.write, with: .inputOutput, times: refusals) }
+            let store = try opened()
+            if deletesLock {
+                let name = try #require(try SystemFileSystem().list(place.path).first)
+                place.remove("\(name)/lock")
+                files.fail(.write, with: .inputOutput, times: refusals)
+            }
+            for number in 0..<refusals + 2 {
+                time.advance(by: .milliseconds(2))
+                try store.append(EventLine(number), isOptional: true)
+            }
+            files.heal()
+            let stored = store.waiting
+            #expect(stored > 0)
+            time.moveWallTime(by: .days(days))
+            store.store.close()
+            let next = try opened()
+            #expect(next.dropped.isEmpty)
+            #expect(try next.drain().count == stored)
+        }
+    }
+
     @Test("the lock file stays small, however often the machine is restarted")
     func lockFileStaysSmall() throws {
         let files = FaultyFileSystem()

@@ -16,6 +16,8 @@ final class InstanceDirectory {
     var segments = 0
     /// The clock that its segments get their age by.
     private var clock: StoreClock?
+    /// Whether the lock file has this clock's reading.
+    private var isClockKept = false
 
     static let lockName = "lock"
     /// See ``JSONLStore/keep(_:)``.
@@ -114,6 +116,7 @@ final class InstanceDirectory {
             lock = try OpenFile(
                 "\(path)/\(InstanceDirectory.lockName)", [.write, .append, .create, .exclusive], in: files)
             guard try lock.lock() else { return false }
+            isClockKept = false
             keepClock()
             return true
         } catch {
@@ -132,7 +135,7 @@ final class InstanceDirectory {
         let clock = StoreClock(
             time, boot: files.bootID, after: readings, newest: newest, longestGap: configuration.longestGap)
         self.clock = clock
-        if readings.contains(where: { clock.repeats($0, within: configuration.segmentAge) }) { return }
+        isClockKept = readings.contains { clock.repeats($0, within: configuration.segmentAge) }
         keepClock(insteadOfOthers: readings.count >= InstanceDirectory.mostReadings)
     }
 
@@ -144,15 +147,19 @@ final class InstanceDirectory {
         return attempt(try reader.read(file, limit: 65_536, name).lines.compactMap { StoreClock($0) }, or: [])
     }
 
+    /// Without its reading, the next process would take the names of segments for times of its own wall clock. So what fails
+    /// is done again before the next segment.
+    ///
     /// A process that is killed here, or a full disk, leaves half a line at most, which is ignored. The next line begins with a
     /// newline.
     private func keepClock(insteadOfOthers isOnly: Bool = false) {
-        guard let clock else { return }
+        guard let clock, !isClockKept else { return }
         do {
             if isOnly { try lock.truncate(to: 0) }
             var buffer = LineBuffer()
             buffer.append(try StoredLine(clock.line, nil))
             try lock.write([LineFormat.newline] + buffer.bytes)
+            isClockKept = true
         } catch {
             // The next process has the earlier readings.
         }
@@ -160,7 +167,8 @@ final class InstanceDirectory {
 
     /// The time of the clock for the name of a segment that is created now.
     func time(at now: Duration) -> Timestamp {
-        Timestamp(milliseconds: now.wholeMilliseconds &+ (clock?.offset ?? 0))
+        keepClock()
+        return Timestamp(milliseconds: now.wholeMilliseconds &+ (clock?.offset ?? 0))
     }
 
     /// When a segment was created, by the continuous clock; nil if that is unknown.
