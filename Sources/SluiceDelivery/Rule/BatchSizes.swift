@@ -7,14 +7,13 @@ struct BatchSizes: Sendable {
     private var limit = Int.max
     /// Parts that the receiver must accept before ``limit`` is doubled.
     private var pause = 0
-    private var nextPause = BatchSizes.shortestPause
     /// Failures since the last acceptance that can be due to the size of their part.
     private var failures = (count: 0, events: 0)
 
     /// One lost response says nothing about the size.
     private static let mostFailures = 2
-    private static let shortestPause = 20
-    private static let longestPause = 10_240
+    /// At a receiver that never takes larger ones, one request in fifty is refused.
+    private static let pause = 50
 
     init(_ policy: DeliveryPolicy, maximum: BatchSize) {
         func size(_ size: BatchSize) -> BatchSize {
@@ -50,20 +49,17 @@ struct BatchSizes: Sendable {
         } else if pause > 0 {
             pause -= 1
             if pause == 0 { double() }
-        } else if events > small.events {
-            nextPause = Self.shortestPause
         }
         failures.count = 0
     }
 
     private mutating func halve(_ events: Int) {
         limit = max(1, min(limit, events) / 2)
-        (pause, failures.count) = (nextPause, 0)
-        nextPause = min(2 * nextPause, Self.longestPause)
+        (pause, failures.count) = (Self.pause, 0)
     }
 
     private mutating func double() {
         limit = limit < large.events / 2 ? 2 * limit : .max
-        if limit < .max { pause = Self.shortestPause }
+        if limit < .max { pause = Self.pause }
     }
 }

@@ -3,10 +3,13 @@ internal import SluiceLibC
 /// The time before which a route sends nothing, and how long the next one will be.
 struct Pause: Sendable {
     private let policy: DeliveryPolicy
-    /// When it ends or ended.
-    private(set) var end = Duration.past
-    /// Whether the receiver has named the end. Nothing ends it early then.
-    private var isNamed = false
+    private enum State: Sendable {
+        case none
+        /// It ends or ended at this time. Nothing ends it early if the receiver has named it.
+        case until(Duration, isNamed: Bool)
+    }
+
+    private var state = State.none
     /// The length of the next one, as the exponent of its growth.
     private var exponent = 0.0
     /// The pauses that the network has ended since the last acceptance.
@@ -26,6 +29,14 @@ struct Pause: Sendable {
     /// Whether the last failures have lengthened the next pause.
     var hasGrown: Bool { exponent > 0 }
 
+    /// When the last one ends or ended; the past without one.
+    var end: Duration { if case .until(let end, _) = state { end } else { .past } }
+
+    /// Whether the receiver has named an end that is not over.
+    private func isFixed(at now: Duration) -> Bool {
+        if case .until(let end, isNamed: true) = state { end > now } else { false }
+    }
+
     /// Begins a pause, or moves its end. A named time is the minimum. In a search, failures are expected.
     mutating func begin(
         _ kind: Answer.Failure.Kind, named: Duration = .zero, refusals: Int = 0, isExpected: Bool = false,
@@ -35,14 +46,13 @@ struct Pause: Sendable {
         let isShort = isExpected && named == .zero && policy.backOffSteps.isEmpty
         let shorter = isShort ? exponent - Self.expected : exponent
         let next = now + named + wait(shorter, kind, after: refusals, chance: chance, random)
-        isNamed = named > .zero || isNamed && end > now
-        end = max(end, next)
+        state = .until(max(end, next), isNamed: named > .zero || isFixed(at: now))
         exponent = min(exponent + (isShort ? 0.5 : 1), Self.maximumExponent)
     }
 
     /// The receiver has accepted events.
     mutating func accepted(at now: Duration) {
-        if !isNamed || end <= now { (end, isNamed) = (.past, false) }
+        if !isFixed(at: now) { state = .none }
         exponent = max(0, exponent - Self.earned)
         networkRetries = 0
     }
@@ -55,7 +65,7 @@ struct Pause: Sendable {
             guard networkRetries < Self.maximumNetworkRetries else { return false }
             if isInDoubt { networkRetries += 1 }
         }
-        if !isNamed { end = .past }
+        if case .until(_, isNamed: false) = state { state = .none }
         return true
     }
 
