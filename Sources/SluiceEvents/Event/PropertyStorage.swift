@@ -64,15 +64,15 @@ struct PropertyStorage: Sendable {
     }
 
     func value(for name: String) -> PropertyValue? {
-        let isASCII = name.isASCII
-        if let index = index(of: name, isASCII: isASCII) { return pairs[index].1 }
-        guard let block, let index = block.index(of: name, isASCII: isASCII) else { return nil }
+        let fingerprint = NameFingerprint(name)
+        if let index = index(of: name, fingerprint) { return pairs[index].1 }
+        guard let block, let index = block.index(of: name, fingerprint) else { return nil }
         return block.pairs[index].1
     }
 
     /// Searches ``pairs``, not the block.
-    private func index(of name: String, isASCII: Bool) -> Int? {
-        pairs[...].index(of: name, isASCII: isASCII, bounds)
+    private func index(of name: String, _ fingerprint: NameFingerprint) -> Int? {
+        pairs[...].index(of: name, fingerprint, bounds)
     }
 
     /// For more names in two lists than this, each list is hashed once. A search for each name costs less for few names.
@@ -110,9 +110,9 @@ struct PropertyStorage: Sendable {
 
     /// Sets the value for a name, which is added at the end if it is new. Nil removes it.
     mutating func set(_ name: String, _ value: PropertyValue?) {
-        let isASCII = name.isASCII
-        if block?.index(of: name, isASCII: isASCII) != nil { copyOutBlock() }
-        switch (index(of: name, isASCII: isASCII), value) {
+        let fingerprint = NameFingerprint(name)
+        if block?.index(of: name, fingerprint) != nil { copyOutBlock() }
+        switch (index(of: name, fingerprint), value) {
         case (let index?, let value?):
             pairs[index].1 = value
             sanitize(at: index)
@@ -162,10 +162,10 @@ struct PropertyStorage: Sendable {
             if let names {
                 isTaken = names.contains(name)
             } else {
-                let isASCII = name.isASCII
+                let fingerprint = NameFingerprint(name)
                 isTaken =
-                    pairs[..<own].index(of: name, isASCII: isASCII, ownBounds) != nil
-                    || ownBlock?.index(of: name, isASCII: isASCII) != nil
+                    pairs[..<own].index(of: name, fingerprint, ownBounds) != nil
+                    || ownBlock?.index(of: name, fingerprint) != nil
             }
             if !isTaken { pairs.append((name, value)) }
         }
@@ -186,18 +186,18 @@ struct PropertyStorage: Sendable {
         // A property of the list takes precedence over one of the block with the same name.
         let isASCII = bounds.hasOnlyASCIINames && block.bounds.hasOnlyASCIINames
         let haveNoBitInCommon = isASCII && bounds.nameBits & block.bounds.nameBits == 0
-        guard haveNoBitInCommon || !hasName(of: block, isASCII) else { return false }
+        guard haveNoBitInCommon || !hasName(of: block) else { return false }
         bounds.formUnion(block.bounds)
         self.block = consume block
         blockStart = pairs.count
         return true
     }
 
-    private func hasName(of block: SharedProperties, _ isASCII: Bool) -> Bool {
+    private func hasName(of block: SharedProperties) -> Bool {
         if let names = names(toSearchFor: block.pairs.count) {
             return block.pairs.contains { names.contains($0.0) }
         }
-        return pairs.contains { block.index(of: $0.0, isASCII: isASCII) != nil }
+        return pairs.contains { block.index(of: $0.0, NameFingerprint($0.0)) != nil }
     }
 
     /// Replaces the block by its pairs, which can then be changed.
@@ -271,10 +271,10 @@ struct PropertyStorage: Sendable {
 }
 
 extension ArraySlice where Element == PropertyStorage.Pair {
-    /// `isASCII` is whether `name` is ASCII; `bounds` are the bounds of at least these pairs.
-    func index(of name: String, isASCII: Bool, _ bounds: PropertyBounds) -> Int? {
-        guard isASCII, bounds.hasOnlyASCIINames else { return firstIndex { $0.0 == name } }
-        guard bounds.nameBits & NameFingerprint(name).bit != 0 else { return nil }
+    /// `fingerprint` is that of `name`; `bounds` are the bounds of at least these pairs.
+    func index(of name: String, _ fingerprint: NameFingerprint, _ bounds: PropertyBounds) -> Int? {
+        guard fingerprint.isASCII, bounds.hasOnlyASCIINames else { return firstIndex { $0.0 == name } }
+        guard bounds.nameBits & fingerprint.bit != 0 else { return nil }
         return withUnsafeBufferPointer { pairs in
             for index in 0..<pairs.count where pairs[index].0.isSameASCII(as: name) { return startIndex + index }
             return nil

@@ -45,8 +45,8 @@ final class SharedProperties: Sendable {
         }
     }
 
-    /// `isASCII` is whether `name` is ASCII.
-    func index(of name: String, isASCII: Bool) -> Int? {
-        pairs[...].index(of: name, isASCII: isASCII, bounds)
+    /// `fingerprint` is that of `name`.
+    func index(of name: String, _ fingerprint: NameFingerprint) -> Int? {
+        pairs[...].index(of: name, fingerprint, bounds)
     }
 }
