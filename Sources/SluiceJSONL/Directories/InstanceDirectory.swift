@@ -10,8 +10,8 @@ final class InstanceDirectory {
     private let handle: OpenFile
     private var lock: OpenFile
     private let files: any FileSystem
-    /// The last check for a deletion, and the time of the next one.
-    private var checks = Duration.seconds(-1)..<Duration.zero
+    /// The time of the next check for a deletion.
+    private var nextCheck = Duration.seconds(-1)
     /// The number of its segments of events that the store knows.
     var segments = 0
     /// The clock that its segments get their age by.
@@ -92,14 +92,13 @@ final class InstanceDirectory {
     /// Whether others have deleted the directory's contents, or closed its files. It is called before every write, and
     /// repeats the check after 1 ms.
     ///
-    /// A check costs a third of a write. Events that were written to deleted files before it are counted as vanished. Only
-    /// a test's clock stands still between two writes, so the check is then made.
+    /// A check costs a third of a write. Events that were written to deleted files before it are counted as vanished.
     ///
     /// The lock is checked, not the file that is written to: after reading a file's times, the next write updates them
     /// on the disk, which took as long as the write itself (Linux 6.18, ext4).
     func isDeleted(at now: Duration) -> Bool {
-        if now > checks.lowerBound, now < checks.upperBound { return false }
-        checks = now..<now + .milliseconds(1)
+        if now < nextCheck { return false }
+        nextCheck = now + .milliseconds(1)
         do throws(FileError) {
             return try lock.status().links == 0
         } catch {

@@ -36,18 +36,20 @@ package final class OpenFile: Sendable {
     package func write(_ bytes: ArraySlice<UInt8>, at offset: Int? = nil, _ written: inout Int) throws(FileError) {
         // withUnsafeBufferPointer supports typed throws, withUnsafeBytes doesn't.
         try bytes.withUnsafeBufferPointer { buffer throws(FileError) in
-            var rest = UnsafeRawBufferPointer(buffer)
-            while !rest.isEmpty {
+            let bytes = UnsafeRawBufferPointer(buffer)
+            var begin = 0
+            while begin < bytes.count {
+                let rest = UnsafeRawBufferPointer(rebasing: bytes[begin...])
                 let count =
                     if let offset {
-                        try fileSystem.write(rest, to: descriptor, at: offset + buffer.count - rest.count)
+                        try fileSystem.write(rest, to: descriptor, at: offset + begin)
                     } else {
                         try fileSystem.write(rest, to: descriptor)
                     }
                 // A file that takes nothing would be written to endlessly.
                 guard count > 0 else { throw .inputOutput }
                 written += count
-                rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+                begin += count
             }
         }
     }
