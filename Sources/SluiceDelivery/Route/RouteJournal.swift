@@ -5,11 +5,11 @@ struct RouteJournal: Sendable {
     var diagnostics: [Diagnostic] = []
     /// Whether a doubt about the receiver was reported, which ends with an acceptance.
     private var hasReportedDoubt = false
-    private var isSearching = false
+    /// Whether this search was reported, which ends when no event is blamed.
+    private var hasReportedSearch = false
     /// Dead letters and searches by their reasons.
     private var (deadLetters, searches) = (Repetitions(), Repetitions())
     private var hasReportedOwnWait = false
-    private var lastFailure: String?
     /// The status that the store has, and whether a worker is passing it. See ``RouteState/takeStatus()``.
     var status = RouteStatus()
     var isKeepingStatus = false
@@ -101,13 +101,14 @@ struct RouteJournal: Sendable {
     mutating func record(_ settlement: Settlement, row: Int, isSearching: Bool) {
         let answer = settlement.answer
         ledger.attempts.record(answer)
-        if isSearching, !self.isSearching, let reason = answer.failure?.reason ?? lastFailure,
-            searches.add(1, reason) != nil
-        {
-            report(.searching, "the receiver accepts other events, so some of these may be at fault: \(reason)")
+        // Not at the acceptance that ends an outage: it blames events that are accepted in the next moment.
+        if isSearching, !hasReportedSearch, let reason = answer.failure?.reason {
+            hasReportedSearch = true
+            if searches.add(1, reason) != nil {
+                report(.searching, "the receiver accepts other events, so some of these may be at fault: \(reason)")
+            }
         }
-        self.isSearching = isSearching
-        lastFailure = answer.failure?.reason ?? lastFailure
+        hasReportedSearch = hasReportedSearch && isSearching
         if !answer.accepted.isEmpty, row == 0, hasReportedDoubt {
             hasReportedDoubt = false
             let count = ledger.waiting == 1 ? "1 event" : "\(ledger.waiting) events"

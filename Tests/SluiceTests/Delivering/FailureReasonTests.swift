@@ -39,6 +39,27 @@ struct FailureReasonTests {
         )
     }
 
+    @Test(
+        "the end of an outage is told once, and no event is suspected",
+        arguments: [500, 503, 429, 403], [(1, 1, 3), (3, 1, 3), (3, 2, 1), (3, 12, 40)])
+    func outageIsNoSearch(status: Int, counts: (inFlight: Int, before: Int, later: Int)) async throws {
+        var policy = Bench.policy
+        policy.maximumBatchesInFlight = counts.inFlight
+        let isOut = Locked(true)
+        let bench = try Bench(
+            ScriptedTransport { _, _ in
+                .answer(isOut.withLock(\.self) ? RuleWorld.verdicts(status) : .all(.accepted, status: 200))
+            }, delivery: policy)
+        bench.trackWhilePaused(counts.before)
+        await bench.pipeline.flush()
+        bench.trackWhilePaused(counts.later)
+        isOut.withLock { $0 = false }
+        bench.time.advance(by: .seconds(100))
+        await bench.drained()
+        #expect(bench.ledger.delivered == counts.before + counts.later)
+        #expect(bench.diagnostics.map(\.kind) == [status == 403 ? .paused : .retrying, .resumed])
+    }
+
     @Test("a batch that the transport finds too large is sent in parts, and has not failed")
     func oversizedBatchHasNotFailed() async throws {
         let bench = try Bench(ScriptedTransport([.answer(.all(.tooLarge()))]))
