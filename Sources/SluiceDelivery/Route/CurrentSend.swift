@@ -23,20 +23,20 @@ package struct CurrentSend: Sendable {
     /// may block that thread. Nil for structs.
     package static var transport: (any Transport & AnyObject)? { current?.transport }
 
-    /// The routes with a `send` that waits for another route, each with that one.
-    private static let waits = Locked<[(route: RouteRuntime, other: RouteRuntime)]>([])
+    /// The routes that a route's `send` waits for, by that route.
+    private static let waits = Locked<[ObjectIdentifier: [RouteRuntime]]>([:])
 
     /// Runs `body`, which waits for the batches in flight of `route` if it may. It may not if it would never end: the caller is
     /// the `send` of one of them, or of a route that one of them waits for. That is reported.
     static func wait<Value>(for route: RouteRuntime, _ body: (_ mayWait: Bool) async -> Value) async -> Value {
         guard let own = current?.route else { return await body(true) }
         let isCircle = waits.withLock { waits in
-            // It ends, because no wait makes a circle.
-            func leads(_ route: RouteRuntime) -> Bool {
-                route === own || waits.contains { $0.route === route && leads($0.other) }
+            var (reached, seen) = ([route], Set<ObjectIdentifier>())
+            while let next = reached.popLast() {
+                if next === own { return true }
+                if seen.insert(ObjectIdentifier(next)).inserted { reached += waits[ObjectIdentifier(next)] ?? [] }
             }
-            if leads(route) { return true }
-            waits.append((own, route))
+            waits[ObjectIdentifier(own), default: []].append(route)
             return false
         }
         if isCircle {
@@ -45,9 +45,9 @@ package struct CurrentSend: Sendable {
         }
         defer {
             waits.withLock { waits in
-                if let index = waits.firstIndex(where: { $0.route === own && $0.other === route }) {
-                    waits.remove(at: index)
-                }
+                guard var others = waits[ObjectIdentifier(own)] else { return }
+                if let index = others.firstIndex(where: { $0 === route }) { others.remove(at: index) }
+                waits[ObjectIdentifier(own)] = others.isEmpty ? nil : others
             }
         }
         return await body(true)

@@ -6,20 +6,20 @@
 /// The route counts its waiting events, because everything that enters or leaves its store passes it. It counts an event a
 /// moment after the store has it. So a worker can find `untaken` too low, and too high only if the store hides a loss.
 struct RouteState: Sendable {
-    private(set) var rule: DeliveryRule
+    var rule: DeliveryRule
     private var passes: Passes
-    private var conditions: Conditions
+    private(set) var conditions: Conditions
     /// The end that the host has asked for. After so many failures in a row, the last one without a response, it doesn't wait
     /// for the next attempt: there is no network or no receiver.
     private var stop: (deadline: Duration, maximumFailures: Int)?
     var journal: RouteJournal
     var gate = StoreGate()
     var waiters = Waiters()
-    private var flushes = Flushes()
+    var flushes = Flushes()
     /// Let shutdowns continue when the store is closed or abandoned.
     var shutdowns: [@Sendable () -> Void] = []
     /// The erasures that the host has begun, and the ended ones: one is made after the other.
-    private var erasures = (begun: 0, ended: 0)
+    var erasures = (begun: 0, ended: 0)
     /// The value of ``Waiters/inputs`` when a worker began to take a batch; nil after it. Only one worker takes at a time.
     /// Therefore the store's answer tells whether it has events for any worker.
     private var taking: Int?
@@ -312,112 +312,5 @@ struct RouteState: Sendable {
         flushes.record(settlement)
         rule.settled(settlement.part, settlement.actions)
         waiters.changed()
-    }
-}
-
-// MARK: - Erasure
-
-extension RouteState {
-    /// Adds an erasure behind the ones that wait or run.
-    mutating func beginErasure() -> Int {
-        waiters.changed()
-        erasures.begun += 1
-        return erasures.begun
-    }
-
-    /// Whether an erasure begins, in the open batches and in the store. Its caller is then at the gate. Nil while it must wait,
-    /// and false if delivery has ended.
-    mutating func enter(erasure number: Int) -> Bool? {
-        if isStopped { return false }
-        return number == erasures.ended + 1 && isQuiet && gate.enter() ? true : nil
-    }
-
-    /// Counts a batch that was taken in order to delete it.
-    ///
-    /// - Returns: the open batch; nil after the deadline of a shutdown, which ends the deletion.
-    mutating func took(toDelete batch: Batch) -> OpenBatch? {
-        rule.took(batch)
-        flushes.took(batch)
-        return gate.isOpen ? rule.open.last : nil
-    }
-
-    /// Takes erased events out of an open batch.
-    ///
-    /// - Returns: whether no other events are left, so that the store must remove the batch.
-    mutating func erased(_ places: [Int], of id: Batch.ID) -> Bool {
-        flushes.erased(places, of: id)
-        journal.deleted(places.count)
-        return rule.erase(places, of: id)
-    }
-
-    /// Ends an erasure, and counts the store's part of it.
-    mutating func endErasure(_ report: ErasureReport) {
-        reported { $0.erased(report) }
-        erasures.ended += 1
-        // The workers end the flushes, unless they find events that came in the meantime.
-        waiters.changed()
-    }
-}
-
-// MARK: - Status
-
-extension RouteState {
-    /// Returns the status if it differs from the last one, and enters the gate. Call ``takeNextStatus()`` when the store has it.
-    ///
-    /// It returns nil while another worker passes one to the store. That worker continues with the newest.
-    mutating func takeStatus() -> RouteStatus? {
-        guard status != journal.status, !journal.isKeepingStatus, gate.enter() else { return nil }
-        journal.status = status
-        journal.isKeepingStatus = true
-        return journal.status
-    }
-
-    mutating func takeNextStatus() -> RouteStatus? {
-        journal.isKeepingStatus = false
-        defer { gate.leave() }
-        return takeStatus()
-    }
-
-    private var status: RouteStatus {
-        let (attempts, isEmpty) = (journal.ledger.attempts, journal.ledger.waiting == 0)
-        var status = RouteStatus()
-        status.lastStatus = attempts.lastStatus
-        status.lastFailure = attempts.lastFailure
-        // Deleted events aren't sent again.
-        if rule.isInDoubt, !isEmpty { (status.state, status.nextAttempt) = (.pausing, rule.pauseEnd) }
-        if let obstacle = conditions.obstacle { (status.state, status.nextAttempt) = (obstacle, nil) }
-        return status
-    }
-}
-
-// MARK: - Steps
-
-/// The next step of a worker.
-enum Step: Sendable {
-    /// Take a batch of this size. The worker is at the gate.
-    case take(BatchSize)
-    case send(Part)
-    /// Wait until ``Waiters/inputs`` has another value.
-    case wait(inputs: Int)
-    case stop
-}
-
-/// An answer with its actions for the store.
-struct Settlement: Sendable {
-    let part: Part
-    let answer: Answer
-    let actions: [DeliveryRule.Action]
-
-    /// The events that become dead letters.
-    var rejected: Int { actions.reduce(0) { if case .reject(let events, _) = $1 { $0 + events.count } else { $0 } } }
-    /// Events with a final verdict.
-    var resolved: Int { answer.accepted.count + rejected }
-}
-
-extension Array {
-    /// Returns all elements, and removes them.
-    mutating func takeAll() -> Self {
-        defer { self = [] }
-        return self
     }
 }

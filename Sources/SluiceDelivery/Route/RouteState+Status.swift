@@ -1,0 +1,29 @@
+/// What the store keeps of the route, so that others can read it after the process has ended.
+extension RouteState {
+    /// Returns the status if it differs from the last one, and enters the gate. Call ``takeNextStatus()`` when the store has it.
+    ///
+    /// It returns nil while another worker passes one to the store. That worker continues with the newest.
+    mutating func takeStatus() -> RouteStatus? {
+        guard status != journal.status, !journal.isKeepingStatus, gate.enter() else { return nil }
+        journal.status = status
+        journal.isKeepingStatus = true
+        return journal.status
+    }
+
+    mutating func takeNextStatus() -> RouteStatus? {
+        journal.isKeepingStatus = false
+        defer { gate.leave() }
+        return takeStatus()
+    }
+
+    private var status: RouteStatus {
+        let (attempts, isEmpty) = (journal.ledger.attempts, journal.ledger.waiting == 0)
+        var status = RouteStatus()
+        status.lastStatus = attempts.lastStatus
+        status.lastFailure = attempts.lastFailure
+        // Deleted events aren't sent again.
+        if rule.isInDoubt, !isEmpty { (status.state, status.nextAttempt) = (.pausing, rule.pauseEnd) }
+        if let obstacle = conditions.obstacle { (status.state, status.nextAttempt) = (obstacle, nil) }
+        return status
+    }
+}
