@@ -66,6 +66,16 @@ extension Books.State {
     }
 }
 
+extension Books {
+    /// The number that each event carries, read without a parser.
+    static func serial(_ line: ArraySlice<UInt8>) -> Int? {
+        let key = Array(#""n":"#.utf8)
+        guard let start = line.indices.first(where: { line[$0...].starts(with: key) }) else { return nil }
+        let digits = line[(start + key.count)...].prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        return Int(String(decoding: digits, as: UTF8.self))
+    }
+}
+
 extension Verdicts {
     fileprivate func verdict(at index: Int) -> Verdict {
         switch kind {
