@@ -12,8 +12,9 @@ struct BatchSizes: Sendable {
 
     /// One lost response says nothing about the size.
     private static let mostFailures = 2
-    /// At a receiver that never takes larger ones, one request in fifty is refused.
-    private static let pause = 50
+    /// At a receiver that never takes larger ones, one request in twenty is refused. Twice as many would make a search slow,
+    /// because smaller parts have fewer good events beside a bad one.
+    private static let pause = 20
 
     init(_ policy: DeliveryPolicy, maximum: BatchSize) {
         func size(_ size: BatchSize) -> BatchSize {

@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(
-        "sizes that the receiver finds too large are halved when it accepts others, and doubled after fifty parts",
+        "sizes that the receiver finds too large are halved when it accepts others, and doubled after twenty parts",
         arguments: [
             ([Verdicts.all(.tooLarge(), status: 413)], 1), ([.all(.retry(), status: nil), .all(.retry())], 1),
             ([.all(.tooLarge())], 1), ([.all(.retry(), status: nil)], 0), ([.all(.retry(), status: 503)], 0),
@@ -39,7 +39,7 @@ import Testing
             sizes.record(Answer(.all(.accepted), count: 1), events: 1)
             // One of its own size has no acceptance to wait for.
             let accepted = failures == [.all(.tooLarge())] ? 1 : 0
-            for _ in accepted..<50 where halvings > 0 {
+            for _ in accepted..<20 where halvings > 0 {
                 #expect(sizes.part(of: Self.policy.backlogBatch).events == 250)
                 Self.accept(&sizes)
             }
@@ -51,7 +51,7 @@ import Testing
     func smallLimitIsFound() {
         var sizes = Self.sizes()
         var refused = 0
-        for _ in 0..<60 {
+        for _ in 0..<40 {
             let events = sizes.part(of: Self.policy.backlogBatch).events
             let isTooLarge = events > 7
             refused += isTooLarge ? 1 : 0
