@@ -6,27 +6,32 @@ import Sluice
 ///
 /// These are the formats that servers are packaged with: `combined`, `common`, which ends after the bytes, `vhost_combined`,
 /// which begins with the host, and formats with further fields at the end, such as `main` of nginx with its
-/// `"$http_x_forwarded_for"`.
+/// `"$http_x_forwarded_for"`, or `rt=$request_time uct="$upstream_connect_time"`. The client can be the list of
+/// `$http_x_forwarded_for`.
 struct Request {
+    /// The first one of a list.
     let client: String
     let time: Timestamp
     let properties: Properties
 
     /// Returns nil if the line has another format. The last quote may be missing, since servers truncate long lines.
     init?(_ line: [UInt8]) {
-        var rest = line[...]
-        var words: [ArraySlice<UInt8>] = []
-        while !rest.isEmpty, rest.first != UInt8(ascii: "["), let word = rest.field() { words.append(word) }
-        // The name of a user can have blanks. Further words are a host in front of the client, whose identity is then `-`.
-        let hasHost = words.count > 3 && text(words[1]) != "-"
-        guard words.count >= 3, !hasHost || text(words[2]) == "-", let time = rest.field("[", "]"),
-            let timestamp = Timestamp(logTime: text(time)),
-            let request = rest.field("\"", "\""), let status = rest.field().flatMap({ Int64(text($0)) }),
+        // The name of a user can have blanks and brackets. Servers escape the quotes in it.
+        guard let end = line.firstRange(of: Array("] \"".utf8)),
+            let start = line[..<end.lowerBound].lastIndex(of: UInt8(ascii: "[")), start > 0,
+            line[start - 1] == UInt8(ascii: " "),
+            let time = Timestamp(logTime: text(line[(start + 1)..<end.lowerBound]))
+        else { return nil }
+        var words = Request.words(text(line[..<(start - 1)]))
+        // Further words are a host in front of the client, whose identity is then `-`.
+        let host = words.count > 3 && words[1] != "-" ? words.removeFirst() : nil
+        var rest = line[(end.upperBound - 1)...]
+        guard words.count >= 3, host == nil || words[1] == "-", let request = rest.field("\"", "\""),
+            let status = rest.field().flatMap({ Int64(text($0)) }),
             let bytes = rest.field().flatMap({ text($0) == "-" ? 0 : Int64(text($0)) })
         else { return nil }
-        let host = hasHost ? words.removeFirst() : nil
-        self.client = text(words[0])
-        self.time = timestamp
+        self.client = String(words[0].prefix { $0 != "," })
+        self.time = time
         let parts = request.split(separator: UInt8(ascii: " "), maxSplits: 2, omittingEmptySubsequences: false)
         var properties: Properties = ["method": .string(text(parts[0])), "status": .int(status), "bytes": .int(bytes)]
         if !rest.isEmpty {
@@ -36,17 +41,38 @@ struct Request {
         }
         if parts.count > 1 { properties["path"] = .string(text(parts[1])) }
         if parts.count > 2 { properties["protocol"] = .string(text(parts[2])) }
-        let user = text(Array(words[2...].joined(separator: " ".utf8)))
+        let user = words[2...].joined(separator: " ")
         if user != "-" { properties["user"] = .string(user) }
-        if let host { properties["host"] = .string(text(host)) }
-        let isForwarded = rest.first == UInt8(ascii: "\"")
+        if let host { properties["host"] = .string(host) }
+        if words[0] != client { properties["forwarded_for"] = .string(words[0]) }
+        let isQuoted = rest.first == UInt8(ascii: "\"")
         guard let more = rest.fields() else { return nil }
-        if isForwarded, more.count == 1 {
+        if isQuoted, more.count == 1, Request.isClient(more[0]) {
             if more[0] != "-" { properties["forwarded_for"] = .string(more[0]) }
         } else if !more.isEmpty {
             properties["more"] = .array(more.map { .string($0) })
         }
         self.properties = properties
+    }
+
+    /// The words of a text. A word that ends with a comma continues: `198.51.100.4, 10.0.0.1` is one list.
+    private static func words(_ text: String) -> [String] {
+        text.split(separator: " ", omittingEmptySubsequences: false).reduce(into: []) { words, word in
+            if let last = words.last, last.hasSuffix(",") {
+                words[words.count - 1] = "\(last) \(word)"
+            } else {
+                words.append(String(word))
+            }
+        }
+    }
+
+    /// Whether a text is `-` or a list of IP addresses.
+    private static func isClient(_ text: String) -> Bool {
+        var address = in6_addr()
+        return text == "-"
+            || text.components(separatedBy: ", ").allSatisfy {
+                inet_pton(AF_INET, $0, &address) == 1 || inet_pton(AF_INET6, $0, &address) == 1
+            }
     }
 }
 
@@ -69,18 +95,24 @@ extension ArraySlice<UInt8> {
         return field
     }
 
-    /// The rest as words and as texts in quotes or brackets. Nil if a quote isn't at the end of a field.
+    /// The rest as words and as texts in quotes or brackets, also after `name=`. Nil if a quote isn't at the end of a
+    /// field.
     fileprivate mutating func fields() -> [String]? {
+        let quote = UInt8(ascii: "\"")
         var fields: [String] = []
-        while let first {
+        while !isEmpty {
+            var name = prefix { $0 != UInt8(ascii: " ") && $0 != quote }
+            if name.last != UInt8(ascii: "=") || dropFirst(name.count).first != quote { name = [] }
+            removeFirst(name.count)
+            let start = first
             let field: ArraySlice? =
-                switch first {
-                case UInt8(ascii: "\""): field("\"", "\"")
+                switch start {
+                case quote: field("\"", "\"")
                 case UInt8(ascii: "["): field("[", "]")
                 default: self.field()
                 }
-            guard let field, first == UInt8(ascii: "\"") || !field.contains(UInt8(ascii: "\"")) else { return nil }
-            fields.append(text(field))
+            guard let field, start == quote || !field.contains(quote) else { return nil }
+            fields.append(text(name) + text(field))
         }
         return fields
     }

@@ -114,7 +114,16 @@ import Testing
             properties: ["more": "83|0.004|default-shop-80||10.1.0.4:80|612|0.004|200|1f2e"]),
         Format(
             testDescription: "a cut last field", line: #"\#(start) "-" "curl/8.5" "198.51.1"#,
-            properties: ["forwarded_for": "198.51.1"]),
+            properties: ["more": "198.51.1"]),
+        Format(
+            testDescription: "IPv6 behind a proxy", line: #"\#(start) "-" "-" "2001:db8::7, ::ffff:10.0.0.1"#,
+            properties: ["forwarded_for": "2001:db8::7, ::ffff:10.0.0.1"]),
+        Format(
+            testDescription: "names before values", line: #"\#(start) "-" "-" rt=0.003 uct="0.000" urt="0.1, 0.2" cs="#,
+            properties: ["more": "rt=0.003|uct=0.000|urt=0.1, 0.2|cs="]),
+        Format(
+            testDescription: "a cut value", line: #"\#(start) "-" "-" [a b] x="1 2"#,
+            properties: ["more": "a b|x=1 2"]),
         Format(testDescription: "an escaped quote at the end", line: #"\#(start) "-" "a \"b\"" "-""#, properties: [:]),
         Format(
             testDescription: "a user with a blank",
@@ -129,12 +138,47 @@ import Testing
             testDescription: "a user with blanks at a host",
             line: "shop.example:443 " + start.replacingOccurrences(of: "- - [", with: "- - - x ["),
             properties: ["host": "shop.example:443", "user": "- - x"]),
+        named("Smith, John"), named("a [b"), named("[x] y"), named("[only]"),
+        named("[17/May/2014:10:05:03 +0000] ann,"), named(#"a\x22] \" [b"#),
+        Format(
+            testDescription: "a list of two clients", line: listed("198.51.100.4, 10.0.0.1"),
+            properties: ["forwarded_for": "198.51.100.4, 10.0.0.1"], client: "198.51.100.4"),
+        Format(
+            testDescription: "a list of three clients at a host",
+            line: "shop.example:443 " + listed("2001:db8::7, ::1, 10.1.1.1"),
+            properties: ["forwarded_for": "2001:db8::7, ::1, 10.1.1.1", "host": "shop.example:443"],
+            client: "2001:db8::7"),
+        Format(
+            testDescription: "a list without blanks, and a user with some",
+            line: listed("10.9.8.7,10.0.0.2").replacingOccurrences(of: "- - [", with: "- Ann, Lee ["),
+            properties: ["forwarded_for": "10.9.8.7,10.0.0.2", "user": "Ann, Lee"], client: "10.9.8.7"),
+        Format(
+            testDescription: "a host with brackets", line: "[::1]:443 " + listed("::1"),
+            properties: ["host": "[::1]:443"], client: "::1"),
         Format(
             testDescription: "IPv6", line: start.replacingOccurrences(of: "203.0.113.7", with: "2001:db8::7"),
             properties: [:], client: "2001:db8::7"),
     ]
 
-    @Test("the formats that servers are packaged with are read", arguments: formats)
+    /// A line whose client has the name of a user.
+    private static func named(_ user: String) -> Format {
+        Format(
+            testDescription: "a user \(user)", line: start.replacingOccurrences(of: "- - [", with: "- \(user) ["),
+            properties: ["user": user])
+    }
+
+    /// A line of other clients.
+    private static func listed(_ clients: String) -> String {
+        start.replacingOccurrences(of: "203.0.113.7", with: clients)
+    }
+
+    /// Single last fields that are no clients.
+    static let others = [
+        "3.14", "172.18.0.3:8080", "0.003", "shop.example.com", "10.0.0.1 10.0.0.2", "", "2001:db8::7, x",
+    ]
+    .map { Format(testDescription: "a last \($0)", line: #"\#(start) "-" "-" "\#($0)""#, properties: ["more": $0]) }
+
+    @Test("the formats that servers are packaged with are read", arguments: formats + others)
     func packagedFormatsAreRead(row: Format) async throws {
         let result = try await Program.run("AccessLog", ["-"], input: Data(row.line.utf8))
         #expect(result.status == 0, "\(result.errors)")
@@ -151,6 +195,7 @@ import Testing
         "a line with a quote in the wrong place is not read",
         arguments: [
             #""-" "Moz"illa""#, #""-" "a" "b"c"#, #""-" "a"b"#, #""-""a""#, #""-""#, #"x "-" "a""#, #""-" "a" b"c"#,
+            #""-" "a" x="1"2"#, #""-" "a" x=1"2""#, #""-" "a" "x="1""#,
         ])
     func misplacedQuoteIsReported(end: String) async throws {
         let result = try await Program.run("AccessLog", ["-"], input: Data("\(Self.start) \(end)".utf8))
