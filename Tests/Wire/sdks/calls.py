@@ -1,8 +1,15 @@
 """The same calls through a vendor's SDK and through this package, compared field by field."""
 
+import datetime
+import importlib.metadata
 import json
+import os
 import re
+import time
 
+from wire import environment
+
+from .adapters import VENDORS
 from .hosts import Host
 from .server import Server, accepted, records
 
@@ -13,32 +20,44 @@ CALLS = [
 ]
 CLASSES = ["equal", "better", "absent", "fault"]
 MISSING = "–"
+VERSION = os.path.join(environment.PACKAGE, "Sources", "SluiceSystem", "Platform", "LibraryVersion.swift")
 
 
-def shown(value):
-    """A value as text. Ids and times that no run repeats become their shape."""
+# Our clock is the one of Tests/Wire/Requests/PeerHost.swift, and passes two seconds at most.
+VIRTUAL = datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc).timestamp()
+
+
+def shown(value, side):
+    """A value as text. An id that no run repeats, a moment of this run and the library's version become their form."""
+
+    def moment(found):
+        time = datetime.datetime.fromisoformat(found[0])
+        time = time if time.tzinfo else time.replace(tzinfo=datetime.timezone.utc)
+        digits = f".{len(found[2]) - 1}" if found[2] else ""
+        return f"TIME{digits}{found[3] or ''}" if side.is_now(time.timestamp()) else found[0]
+
     text = json.dumps(value, ensure_ascii=False, sort_keys=True)
     text = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(-join)?", r"UUID\2", text)
     text = re.sub(r'"[0-9a-f]{32}"', '"HEX"', text)
-    moment = r"20(?!25)\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?"
-    text = re.sub(moment, lambda found: "TIME" + (f".{len(found[1]) - 1}" if found[1] else ""), text)
-    if re.fullmatch(r'"?1[78]\d{11}"?', text):
+    text = re.sub(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?(Z|[-+]\d\d:\d\d)?", moment, text)
+    if re.fullmatch(r'"?\d{13}"?', text) and side.is_now(int(text.strip('"')) / 1000):
         text = re.sub(r"\d+", "MILLISECONDS", text)
-    if re.fullmatch(r"1[78]\d{8}\.\d+", text):
+    if re.fullmatch(r"\d{10}\.\d+", text) and side.is_now(float(text)):
         text = "SECONDS"
-    text = re.sub(r'"\d+\.\d+\.\d+"', '"VERSION"', text)
-    text = re.sub(r"([Ss]luice[-/])[\d.]+(-\w+)?", r"\1VERSION", text)
+    if re.fullmatch(r"\d{7,10}", text):
+        text = "NUMBER"
+    text = re.sub(rf"(?<![\d.]){re.escape(side.version)}(?![\d.])", "VERSION", text)
     return re.sub(r"##/\S+/(\w+\.py)##\d+", r"##\1##LINE", text)
 
 
-def flat(value, path=""):
+def flat(value, side, path=""):
     """The members of an object and of objects in it, by their paths. Lists are values."""
     if isinstance(value, dict) and (value or not path):
         result = {}
         for name, member in value.items():
-            result |= flat(member, f"{path}.{name}" if path else name)
+            result |= flat(member, side, f"{path}.{name}" if path else name)
         return result
-    return {path: shown(value)}
+    return {path: shown(value, side)}
 
 
 def kind(vendor, endpoint, record):
@@ -69,9 +88,14 @@ def envelope(vendor, request, beside):
 class Side:
     """The requests of one host, by its calls."""
 
-    def __init__(self, vendor):
+    def __init__(self, vendor, version, start):
         self.vendor, self.server, self.calls, self.envelope = vendor, Server(), [], None
+        self.version, self.start, self.length = version, start, 2
         self.server.answer = lambda request: (200, {}, accepted(vendor, request))
+
+    def is_now(self, time):
+        """Whether a time is a moment of this run, by the clock of this side."""
+        return self.start <= time <= self.start + self.length
 
     def collect(self, call, is_known=True):
         found = []
@@ -84,18 +108,22 @@ class Side:
 
 
 def theirs(vendor, adapter_class):
-    side = Side(vendor)
+    # Snowplow's SDK sends whole seconds.
+    side = Side(vendor, importlib.metadata.version(VENDORS[vendor][2]), int(time.time()))
     adapter = adapter_class(side.server.url, lambda _: None)
     for call in CALLS:
         is_known = adapter.act(call)
         adapter.flush()
         side.collect(call, is_known)
+    side.length = time.time() - side.start
     side.server.close()
     return side
 
 
 def ours(vendor, wire_format, program):
-    side = Side(vendor)
+    with open(VERSION) as file:
+        version = re.search(r'"(\d[^"]*)"', file.read())[1]
+    side = Side(vendor, version, VIRTUAL)
     url = side.server.url + ("/sa?project=default" if vendor == "sensors" else "")
     host = Host([program, "--format", wire_format, "--peer", url])
     for call in CALLS:
@@ -113,7 +141,7 @@ def compare(vendor, wire_format, adapter_class, program):
     equal, differences, seen = {}, [], set()
 
     def add(call, left, right, prefix=""):
-        left, right = flat(left), flat(right)
+        left, right = flat(left, one), flat(right, other)
         for field in sorted(left.keys() | right.keys()):
             a, b = left.get(field, MISSING), right.get(field, MISSING)
             if a == b:
@@ -140,7 +168,11 @@ def compare(vendor, wire_format, adapter_class, program):
 
 
 class Expectations:
-    """The classes of differences: lines of `calls | field | theirs | ours | class | reason`, below `[vendor]`."""
+    """The classes of differences: lines of `calls | field | theirs | ours | class | reason`, below `[vendor]`.
+
+    A value of ours is literal, as `shown` writes it, or any value would be as expected. Theirs can have `*` if ours has
+    no such field.
+    """
 
     def __init__(self, path):
         self.rows, self.used, vendor = [], set(), None
@@ -153,17 +185,20 @@ class Expectations:
                     cells = [cell.strip() for cell in line.split(" | ")]
                     if len(cells) != 6 or cells[4] not in CLASSES:
                         raise SystemExit(f"{path}:{number}: not calls | field | theirs | ours | class | reason")
+                    if "*" in cells[3] or "*" in cells[2] and cells[3] != MISSING:
+                        raise SystemExit(f"{path}:{number}: a value that is compared must not have a `*`")
                     self.rows.append((vendor, *cells, number))
 
     def find(self, vendor, difference):
-        """Returns the class and the reason of a difference, or None."""
+        """Returns the class and the reason of a difference, or None. The first line for its call and field decides."""
         for row in self.rows:
-            if row[0] != vendor:
-                continue
-            if all(any(matches(text, name.strip()) for name in names.split(",")) for text, names in zip(
-                difference[:2], row[1:3])) and all(matches(*pair) for pair in zip(difference[2:], row[3:5])):
-                self.used.add(row)
-                return row[5], row[6]
+            if row[0] == vendor and all(
+                    any(matches(text, name.strip()) for name in names.split(","))
+                    for text, names in zip(difference[:2], row[1:3])):
+                if all(matches(*pair) for pair in zip(difference[2:], row[3:5])):
+                    self.used.add(row)
+                    return row[5], row[6]
+                return None
         return None
 
     def unused(self, vendors):

@@ -77,10 +77,10 @@ def answers_tables(program, vendors, faults):
         head = ["answer", *(way or "Sluice" for way in columns)]
         # Answers with the same effect share a row.
         groups = {}
-        for name in answers.ANSWERS:
+        for name in answers.names(vendor):
             cells = tuple(cell(name, results[vendor, way, name]) for way in columns)
             groups.setdefault(cells, []).append(name)
-        rows = [[", ".join(names), *cells] for cells, names in groups.items()]
+        rows = [["; ".join(names), *cells] for cells, names in groups.items()]
         yield vendor, f"{heading(vendor)}\n\n" + table(head, rows)
 
 
@@ -89,11 +89,12 @@ def cell(name, result):
     parts, of, first = [], result["of"], result["first"]
     if of == 1:
         # Pauses are partly random, so a larger number differs in each run.
-        count = result["requests"]
-        parts.append("1 request" if count == 1 else f"{count} requests" if count <= 15 else "> 15 requests")
-        if "Retry-After" in name and count > 1:
+        count, limit = result["requests"], 10 if answers.is_short(name) else 15
+        parts.append("1 request" if count == 1 else f"{count} requests" if count <= limit else f"> {limit} requests")
+        if answers.names_delay(name) and count > 1:
             parts[-1] += " after 30 s" if result["gap"] >= 30 else ", earlier"
-        parts.append("arrives later" if first else "**lost**")
+        place = "arrives there" if result["there"] else "waits" if result["waits"] else "**lost**"
+        parts.append("arrives later" if first else place)
     elif first < of:
         # How many the first requests take differs by a few.
         amount = "all" if first == 0 else "most" if first < of / 2 else "some"
