@@ -83,12 +83,8 @@ public final class DurationTimer: Processor {
     public func start(_ name: String) -> DurationToken {
         let now = measure.now(context)
         let id = DurationToken.newID()
-        let forgotten = table.withLock { table in
-            let before = table.forgotten
-            table.start(name, id, at: now)
-            return table.forgotten > before ? table.forgotten : 0
-        }
-        if forgotten % TimerTable.maximumCount == 1 {
+        let forgotten = table.withLock { $0.start(name, id, at: now) }
+        if let forgotten, forgotten % TimerTable.maximumCount == 1 {
             context.report(
                 "more than 1,000 timers run, so the oldest is forgotten (\(forgotten) so far): end your timers")
         }
@@ -103,22 +99,22 @@ public final class DurationTimer: Processor {
     /// ```
     ///
     /// - Parameter name: The timer's name.
-    public func pause(_ name: String) { update(name) { $0.pause($1, at: $2) } }
+    public func pause(_ name: String) { update({ $0.id(name) }) { $0.pause($1, at: $2) } }
 
     /// Pauses a timer. Does nothing if it is paused or has ended.
     ///
     /// - Parameter token: The timer's token.
-    public func pause(_ token: DurationToken) { update(token) { $0.pause($1, at: $2) } }
+    public func pause(_ token: DurationToken) { update({ _ in token.id }) { $0.pause($1, at: $2) } }
 
     /// Resumes the timer of a name. Does nothing if it runs or there is no such timer.
     ///
     /// - Parameter name: The timer's name.
-    public func resume(_ name: String) { update(name) { $0.resume($1, at: $2) } }
+    public func resume(_ name: String) { update({ $0.id(name) }) { $0.resume($1, at: $2) } }
 
     /// Resumes a timer. Does nothing if it runs or has ended.
     ///
     /// - Parameter token: The timer's token.
-    public func resume(_ token: DurationToken) { update(token) { $0.resume($1, at: $2) } }
+    public func resume(_ token: DurationToken) { update({ _ in token.id }) { $0.resume($1, at: $2) } }
 
     /// Ends the timer of a name, and tracks the event of that name with its `$event_duration`. Without such a timer,
     /// the event is tracked without a duration.
@@ -148,10 +144,7 @@ public final class DurationTimer: Processor {
     private func end(
         _ name: String, _ properties: Properties, _ priority: Event.Priority, _ find: (TimerTable) -> UInt64?
     ) {
-        let now = measure.now(context)
-        let ending = table.withLock { table in
-            find(table).flatMap { table.end($0, at: now, maximumAge: maximumAge) }
-        }
+        let ending = update(find) { $0.end($1, at: $2, maximumAge: maximumAge) } ?? nil
         context.track(name, properties, priority: priority) { event in
             switch ending {
             case .duration(let duration): measure.write(duration, to: &event)
@@ -168,26 +161,22 @@ public final class DurationTimer: Processor {
     /// ```
     ///
     /// - Parameter name: The timer's name.
-    public func remove(_ name: String) { update(name) { table, id, _ in table.remove(id) } }
+    public func remove(_ name: String) { update({ $0.id(name) }) { table, id, _ in table.remove(id) } }
 
     /// Forgets a timer, without an event.
     ///
     /// - Parameter token: The timer's token.
-    public func remove(_ token: DurationToken) { update(token) { table, id, _ in table.remove(id) } }
+    public func remove(_ token: DurationToken) { update({ _ in token.id }) { table, id, _ in table.remove(id) } }
 
     /// Forgets all timers, without events.
     public func clear() { table.withLock { $0.removeAll() } }
 
-    private func update(_ name: String, _ body: (inout TimerTable, UInt64, Duration) -> Void) {
+    @discardableResult
+    private func update<Result>(
+        _ find: (TimerTable) -> UInt64?, _ body: (inout TimerTable, UInt64, Duration) -> Result
+    ) -> Result? {
         let now = measure.now(context)
-        table.withLock { table in
-            if let id = table.id(name) { body(&table, id, now) }
-        }
-    }
-
-    private func update(_ token: DurationToken, _ body: (inout TimerTable, UInt64, Duration) -> Void) {
-        let now = measure.now(context)
-        table.withLock { body(&$0, token.id, now) }
+        return table.withLock { table in find(table).map { body(&table, $0, now) } }
     }
 
     // MARK: Processor

@@ -8,9 +8,15 @@ struct ScreenTable {
     enum Output {
         case entered(name: String, referrer: String?, Properties)
         case left(name: String, Duration, Properties)
-        /// A screen has ended without a view.
+        /// A screen has no view, because no signal says that the app is active.
         case unseen
     }
+
+    /// The app according to the signals: nothing is known yet, that it is going to become active, that it was launched in the
+    /// background and may never become active, or that it is active.
+    private enum Phase { case unknown, inactive, passive, active }
+
+    private enum View { case missing, tracked, ofFormerUser }
 
     private struct Screen {
         let id: UInt64
@@ -19,23 +25,32 @@ struct ScreenTable {
         let properties: Properties
         /// Nil while the screen is not visible.
         var watch: Stopwatch?
-        var wasSeen = false
+        var view = View.missing
     }
 
     private var screens: [Screen] = []
-    /// False until the app is known to be active.
-    private var isVisible = false
+    private var phase = Phase.unknown
     private var lastName: String?
-    /// Whether the app was active or has launched in the background, or the absence of these signals was reported.
-    private var knowsSignals = false
+    private var isUnseenReported = false
 
-    /// Call this for a passive launch: the app may never become active.
-    mutating func launchInBackground() { knowsSignals = true }
+    mutating func launch(isPassive: Bool) { if phase == .unknown { phase = isPassive ? .passive : .inactive } }
 
-    /// Whether an unseen screen lacks a signal that has never come. True once.
-    mutating func lacksSignals() -> Bool {
-        defer { knowsSignals = true }
-        return !knowsSignals
+    /// Call this for a new pipeline, whose signals are yet to come.
+    mutating func prepare() {
+        phase = .unknown
+        for index in screens.indices { screens[index].watch = nil }
+    }
+
+    /// Ends the views. Later ones are tracked, because the pipeline counts them with the other late events.
+    mutating func finish(at now: Duration, _ outputs: inout [Output]) {
+        disappear(at: now, &outputs)
+        phase = .active
+    }
+
+    /// Whether an unseen screen is the first one that is reported.
+    mutating func isFirstUnseen() -> Bool {
+        defer { isUnseenReported = true }
+        return !isUnseenReported
     }
 
     mutating func enter(
@@ -44,7 +59,9 @@ struct ScreenTable {
         if screens.count >= ScreenTable.maximumCount { leave(screens[0].id, [:], at: now, &outputs) }
         let id = DurationToken.newID()
         screens.append(Screen(id: id, name: name, parent: parent, properties: properties))
-        if isVisible { see(screens.count - 1, at: now, &outputs) }
+        // Without any signal, a process can end before the screen does. With one, the screen can wait for the next.
+        if phase == .unknown { outputs.append(.unseen) }
+        if phase == .active { see(screens.count - 1, at: now, &outputs) }
         return id
     }
 
@@ -53,7 +70,7 @@ struct ScreenTable {
         guard let index = screens.firstIndex(where: { $0.id == id }) else { return }
         for child in screens.filter({ $0.parent == id }).reversed() { leave(child.id, [:], at: now, &outputs) }
         hide(index, properties, at: now, &outputs)
-        if !screens.remove(at: index).wasSeen { outputs.append(.unseen) }
+        reportUnseen([screens.remove(at: index)], &outputs)
     }
 
     mutating func leaveAll(at now: Duration, _ outputs: inout [Output]) {
@@ -61,37 +78,40 @@ struct ScreenTable {
     }
 
     /// Returns the screen of a name that was entered last.
-    func id(_ name: String) -> UInt64? {
-        screens.last { $0.name == name }?.id
-    }
+    func id(_ name: String) -> UInt64? { screens.last { $0.name == name }?.id }
 
     mutating func disappear(at now: Duration, _ outputs: inout [Output]) {
-        isVisible = false
+        if phase != .passive { phase = .inactive }
         for index in screens.indices.reversed() { hide(index, [:], at: now, &outputs) }
-        if screens.contains(where: { !$0.wasSeen }) { outputs.append(.unseen) }
+        reportUnseen(screens, &outputs)
     }
 
     mutating func appear(at now: Duration, _ outputs: inout [Output]) {
-        guard !isVisible else { return }
-        (isVisible, knowsSignals) = (true, true)
+        guard phase != .active else { return }
+        phase = .active
         for index in screens.indices { see(index, at: now, &outputs) }
     }
 
     /// Leaves the visible screens, and forgets the last one, because the user changes. A screen that is still entered when
     /// the app becomes active the next time is viewed by the next user.
     mutating func changeUser(at now: Duration, _ outputs: inout [Output]) {
+        reportUnseen(screens, &outputs)
         for index in screens.indices.reversed() {
             hide(index, [:], at: now, &outputs)
-            screens[index].wasSeen = false
+            if screens[index].view == .tracked { screens[index].view = .ofFormerUser }
         }
         lastName = nil
+    }
+
+    private func reportUnseen(_ screens: [Screen], _ outputs: inout [Output]) {
+        if phase != .passive, screens.contains(where: { $0.view == .missing }) { outputs.append(.unseen) }
     }
 
     /// Makes a screen visible. Returning to a screen isn't an entry.
     private mutating func see(_ index: Int, at now: Duration, _ outputs: inout [Output]) {
         screens[index].watch = Stopwatch(startedAt: now)
-        guard !screens[index].wasSeen else { return }
-        screens[index].wasSeen = true
+        guard screens[index].view != .tracked else { return }
+        screens[index].view = .tracked
         outputs.append(.entered(name: screens[index].name, referrer: lastName, screens[index].properties))
         lastName = screens[index].name
     }

@@ -90,13 +90,9 @@
             }
         }
 
-        func didAppear(_ controller: UIViewController) {
-            update { $0.didAppear(controller) }
-        }
+        func didAppear(_ controller: UIViewController) { update { $0.didAppear(controller) } }
 
-        func didDisappear(_ controller: UIViewController) {
-            update { $0.didDisappear(controller) }
-        }
+        func didDisappear(_ controller: UIViewController) { update { $0.didDisappear(controller) } }
 
         /// Changes the list of observers. The host's closures may add an observer, so the list isn't accessed while a
         /// closure runs.

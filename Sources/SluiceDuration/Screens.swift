@@ -27,10 +27,12 @@ public import Sluice
 /// `$referrer`. A screen that you don't leave is viewed by the next user when the app becomes active the next time; until
 /// then, it causes no events. The identity must stand in the same chain, or in the chain above the routes.
 ///
-/// `AppSignals` of SluiceLifecycle reports the signals, or you call ``Sluice/Pipeline/signal(_:)``. If a screen is left
-/// before the first `didBecomeActive`, and no passive launch was reported, a diagnostic says that screens are not tracked.
-/// Entering the background and the end of the pipeline count as leaving.  List `LifecycleEvents` above it: then `$AppStart`
-/// comes before the first view, and `$AppPageLeave` before `$AppEnd`.
+/// `AppSignals` of SluiceLifecycle reports the signals, or you call ``Sluice/Pipeline/signal(_:)``. A diagnostic
+/// reports the first screen that you enter before any signal, or that has had no view when you leave it, when the user
+/// changes, when the app enters the background or when the pipeline ends. After a passive launch, nothing is reported
+/// until the app becomes active. After the end of the pipeline, events of screens are dropped and counted.
+///
+/// List `LifecycleEvents` above it: then `$AppStart` comes before the first view, and `$AppPageLeave` before `$AppEnd`.
 ///
 /// You can call all methods from any thread. At most 100 screens are visible at a time. If you enter one more, the
 /// oldest is left.
@@ -139,10 +141,10 @@ public final class Screens: Processor {
             properties["$screen_name"] = .string(name)
             context.track("$AppPageLeave", properties) { measure.write(duration, to: &$0) }
         case .unseen:
-            guard context.isOpen, table.withLock({ $0.lacksSignals() }) else { return }
+            guard context.isOpen, table.withLock({ $0.isFirstUnseen() }) else { return }
             context.report(
-                "screens are not tracked, because no signal has said that the app is active: create AppSignals(to: pipeline), "
-                    + "or call pipeline.signal(.didBecomeActive)")
+                "a screen has no view before a signal says that the app is active (reported once): create "
+                    + "AppSignals(to: pipeline), or call pipeline.signal(.didBecomeActive)")
         }
     }
 
@@ -151,7 +153,10 @@ public final class Screens: Processor {
     /// Checks the limit.
     ///
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the limit is not positive.
-    public func prepare() throws { try DurationMeasure.validate(measure.limit, "limit") }
+    public func prepare() throws {
+        try DurationMeasure.validate(measure.limit, "limit")
+        table.withLock { $0.prepare() }
+    }
 
     /// Keeps the event unchanged.
     public func process(_ event: inout Event) -> Disposition { .keep }
@@ -159,21 +164,20 @@ public final class Screens: Processor {
     /// Tracks the views and the ends of views that a signal causes.
     public func emit(for signal: Signal) {
         switch signal.kind {
-        case .launched(let launch) where launch.isPassive: table.withLock { $0.launchInBackground() }
+        case .launched(let launch): table.withLock { $0.launch(isPassive: launch.isPassive) }
         case .didEnterBackground, .willTerminate: update { $0.disappear(at: $1, &$2) }
         case .didBecomeActive: update { $0.appear(at: $1, &$2) }
         case .userWillChange: update { $0.changeUser(at: $1, &$2) }
-        case .launched, .willResignActive, .connectivity: break
+        case .willResignActive, .connectivity: break
         }
     }
 
-    /// Tracks the ends of views.
-    public func finish() async { update { $0.disappear(at: $1, &$2) } }
+    /// Tracks the ends of views. Later views are dropped and counted, as other events after the end.
+    public func finish() async { update { $0.finish(at: $1, &$2) } }
 
     /// Forgets the screens that the user has seen, without events. The next view has no `$referrer`.
     public func forget() {
-        let now = measure.now(context)
         var outputs: [ScreenTable.Output] = []
-        table.withLock { $0.changeUser(at: now, &outputs) }
+        table.withLock { $0.changeUser(at: .zero, &outputs) }
     }
 }

@@ -20,9 +20,7 @@ struct Stopwatch {
         return counted + max(.zero, now - start)
     }
 
-    mutating func pause(at now: Duration) {
-        stop(as: .paused, at: now)
-    }
+    mutating func pause(at now: Duration) { stop(as: .paused, at: now) }
 
     mutating func resume(at now: Duration, isInBackground: Bool) {
         if case .running = phase { return }
@@ -34,13 +32,9 @@ struct Stopwatch {
         if case .running = phase { phase = .inBackground }
     }
 
-    mutating func enterBackground(at now: Duration) {
-        if case .running = phase { stop(as: .inBackground, at: now) }
-    }
+    mutating func enterBackground(at now: Duration) { if case .running = phase { stop(as: .inBackground, at: now) } }
 
-    mutating func becomeActive(at now: Duration) {
-        if case .inBackground = phase { phase = .running(since: now) }
-    }
+    mutating func becomeActive(at now: Duration) { if case .inBackground = phase { phase = .running(since: now) } }
 
     private mutating func stop(as newPhase: Phase, at now: Duration) {
         counted = total(at: now)

@@ -24,25 +24,27 @@ struct TimerTable {
     private var latest: [String: UInt64] = [:]
     /// The process was launched passively, and the app has not become active.
     private var isPassive = false
-    private(set) var forgotten = 0
+    private var forgotten = 0
 
     /// Starts a timer, whose id is greater than those of all earlier ones.
-    mutating func start(_ name: String, _ id: UInt64, at now: Duration) {
+    ///
+    /// - Returns: How many timers are forgotten so far, if this is one more.
+    mutating func start(_ name: String, _ id: UInt64, at now: Duration) -> Int? {
         if let former = latest[name], timers[former]?.hasToken == false { remove(former) }
-        if timers.count >= TimerTable.maximumCount, let oldest = timers.keys.min() {
+        let oldest = timers.count < TimerTable.maximumCount ? nil : timers.keys.min()
+        if let oldest {
             remove(oldest)
             forgotten += 1
         }
         timers[id] = Timer(name: name, start: now, watch: Stopwatch(startedAt: now, isInBackground: isPassive))
         latest[name] = id
+        return oldest.map { _ in forgotten }
     }
 
     /// Returns the timer of a name, or nil if there is no such timer.
     func id(_ name: String) -> UInt64? { latest[name] }
 
-    mutating func pause(_ id: UInt64, at now: Duration) {
-        timers[id]?.watch.pause(at: now)
-    }
+    mutating func pause(_ id: UInt64, at now: Duration) { timers[id]?.watch.pause(at: now) }
 
     mutating func resume(_ id: UInt64, at now: Duration) {
         timers[id]?.watch.resume(at: now, isInBackground: isPassive)

@@ -58,6 +58,7 @@ import Testing
         case leave(String)
         case leaveName(String)
         case signal(Signal)
+        case changeUser
         /// Waits longer.
         case wait(Int)
     }
@@ -128,6 +129,7 @@ import Testing
             case .leave(let name): screens.leave(try #require(tokens[name]))
             case .leaveName(let name): screens.leave(name)
             case .signal(let signal): pipeline.signal(signal)
+            case .changeUser: screens.emit(for: .userWillChange)
             case .wait(let seconds): time.advance(by: .seconds(seconds))
             }
             time.advance(by: .seconds(1))
@@ -151,41 +153,73 @@ import Testing
     }
 
     @Test(
-        "if the app is never active, one diagnostic says that screens are not tracked",
+        "one diagnostic says that screens have no view, before the pipeline ends",
         arguments: [
             ("one screen", true, [.show("A")]), ("a screen that is left", true, [.enter("A"), .leave("A")]),
             ("150 screens", true, (0..<150).map { .show("\($0)") }),
+            ("99 screens that are not left", true, (0..<99).map { .enter("\($0)") }),
             ("nested screens", true, [.enter("A"), .enter("B", in: "A")]),
             ("only the network is reported", true, [.signal(.connectivity(.available)), .show("A")]),
             ("no screen", false, []), ("a screen that is never entered", false, [.leaveName("A")]),
             ("active before", false, [.signal(.didBecomeActive), .show("A")]),
-            ("active after the first one", false, [.show("A"), .signal(.didBecomeActive), .show("B")]),
+            ("active after the first one", true, [.show("A"), .signal(.didBecomeActive), .show("B")]),
             ("launched in the background", false, [.signal(.launched(.passive)), .show("A"), .show("B")]),
             ("launched after the first one", true, [.show("A"), .signal(.launched(.foreground)), .show("B")]),
+            ("launched, and one waits", false, [.signal(.launched(.foreground)), .enter("A"), .enter("B")]),
+            ("launched, and one is left", true, [.signal(.launched(.foreground)), .show("A"), .show("B")]),
+            ("the user changes", true, [.signal(.launched(.foreground)), .enter("A"), .changeUser]),
+            ("the user changes in a passive launch", false, [.signal(.launched(.passive)), .enter("A"), .changeUser]),
+            ("terminated", true, [.signal(.launched(.foreground)), .enter("A"), .signal(.willTerminate)]),
             ("in the background", true, [.signal(.didEnterBackground), .show("A"), .show("B")]),
+            (
+                "in the background after an active time", true,
+                [.signal(.didBecomeActive), .show("Home"), .signal(.didEnterBackground)]
+                    + (0..<150).map { .show("\($0)") }
+            ),
+            (
+                "waits in the background", false,
+                [.signal(.didBecomeActive), .signal(.didEnterBackground), .show("A"), .signal(.didBecomeActive)]
+            ),
+            (
+                "the former user's, left in the background", false,
+                [
+                    .signal(.didBecomeActive), .show("A"), .changeUser, .signal(.didEnterBackground),
+                    .leaveName("A"),
+                ]
+            ),
             ("inactive", true, [.signal(.willResignActive), .enter("A"), .leave("A")]),
             (
                 "entered during a launch", false,
                 [.signal(.launched(.foreground)), .enter("A"), .enter("B", in: "A"), .signal(.didBecomeActive)]
             ),
         ] as [(String, Bool, [Step])])
-    func missingSignalsAreReported(host: String, isReported: Bool, steps: [Step]) async throws {
+    func missingViewsAreReported(host: String, isReported: Bool, steps: [Step]) async throws {
         let screens = Screens()
         let test = try TestPipeline(time: time) { screens }
-        test.pipeline.track("Event")
         try perform(steps, screens, test.pipeline)
-        _ = await test.eventsWithEnd()
         #expect(test.diagnostics.map { $0.message.contains("AppSignals") } == (isReported ? [true] : []), "\(host)")
     }
 
-    @Test("a screen that is left unseen is reported immediately")
-    func unseenScreenIsReported() throws {
+    @Test(
+        "screens after the end of the pipeline are dropped and counted, and the next pipeline needs a signal",
+        arguments: [
+            ([], 1, [.show("A")]), ([.signal(.didBecomeActive), .enter("A")], 2, [.enter("B"), .leaveName("B")]),
+            (
+                [.signal(.launched(.passive)), .show("A"), .signal(.didEnterBackground)], 4,
+                [.enter("B"), .enter("C", in: "B"), .leave("B")]
+            ),
+        ] as [([Step], Int, [Step])])
+    func lateScreensAreCounted(before: [Step], count: Int, after: [Step]) async throws {
         let screens = Screens()
-        let test = try TestPipeline(time: time) { screens }
-        screens.show("A")
-        #expect(test.diagnostics.isEmpty)
-        screens.show("B")
-        #expect(test.diagnostics.count == 1)
+        var pipeline: Pipeline? = try TestPipeline(time: time) { screens }.pipeline
+        try pipeline.map { try perform(before, screens, $0) }
+        await pipeline?.shutdown()
+        try pipeline.map { try perform(after, screens, $0) }
+        #expect(pipeline?.ledger.dropped == [.shutDown: count])
+        pipeline = nil
+        let next = try TestPipeline(time: time) { screens }
+        screens.show("Next")
+        #expect(await story(of: next) == [])
     }
 
     @Test("screens that are entered before the pipeline is built report nothing until then")
