@@ -10,20 +10,22 @@ import SluiceTesting
 let folder =
     CommandLine.arguments.dropFirst().first
     ?? FileManager.default.temporaryDirectory.appending(path: "lake-\(UUID().uuidString)").path
-do {
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-} catch {
-    print("\(folder) can't be used: \(error.localizedDescription)\nusage: FileTransportExample [FOLDER]")
-    exit(64)
-}
 // A clock that this program sets. Your app needs none.
 let clock = VirtualTime(wallTime: Timestamp(milliseconds: 1_796_083_200_000))  // 2026-12-01
-let pipeline = try Pipeline(
-    delivery: .files, environment: PipelineEnvironment(time: clock), onDiagnostic: { print($0) }
-) {
-    // Use a JSONLStore in an app: its events outlive the process.
-    MemoryStore(capacity: 64 << 20)
-    FileTransport(at: folder)
+let pipeline: Pipeline
+do {
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    pipeline = try Pipeline(
+        delivery: .files, environment: PipelineEnvironment(time: clock), onDiagnostic: { print($0) }
+    ) {
+        // Use a JSONLStore in an app: its events outlive the process.
+        MemoryStore(capacity: 64 << 20)
+        FileTransport(at: folder)
+    }
+} catch {
+    let reason = (error as? SluiceError).map { "\($0)" } ?? error.localizedDescription
+    print("\(folder) can't be used: \(reason)\nusage: FileTransportExample [FOLDER]")
+    exit(64)  // EX_USAGE
 }
 
 for number in 0..<7_000 {

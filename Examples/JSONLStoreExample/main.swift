@@ -37,8 +37,13 @@ func work(in folder: String) throws {
     }
 }
 
-if CommandLine.arguments.count > 1 {
-    try work(in: CommandLine.arguments[1])
+if let folder = CommandLine.arguments.dropFirst().first {
+    do {
+        try work(in: folder)
+    } catch {
+        print("JSONLStoreExample: \(error)\nusage: JSONLStoreExample")
+        exit(64)  // EX_USAGE
+    }
 }
 
 let folder = FileManager.default.temporaryDirectory.appending(path: "sluice-jsonl-\(UUID().uuidString)").path

@@ -17,6 +17,11 @@ import SluiceStdout
     import Darwin
 #endif
 
+let isWaiting = CommandLine.arguments.contains("--wait")
+if let word = CommandLine.arguments.dropFirst().first(where: { $0 != "--wait" }) {
+    print("ServerExample: there is no option \(word)\nusage: ServerExample [--wait]")
+    exit(64)  // EX_USAGE
+}
 let directory = getenv("EVENTS_DIR").map { String(cString: $0) }
 let pipeline: Pipeline
 do {
@@ -34,7 +39,6 @@ do {
     print("ServerExample: \(error)")
     exit(78)  // EX_CONFIG
 }
-let isWaiting = CommandLine.arguments.contains("--wait")
 // By default the process ends with the signal, as the system expects. This one continues, and returns from main.
 let (ended, end) = AsyncStream<Int32>.makeStream()
 let signals = ProcessSignals(to: pipeline, timeout: .seconds(3)) { number in

@@ -42,8 +42,14 @@ func shop(_ pipeline: Pipeline) {
     pipeline.track("Purchase", ["sku": "A-7", "amount": 12.5])
 }
 
+func fail(_ problem: String) -> Never {
+    print("SwapEnvironments: \(problem)\nusage: SwapEnvironments [development|test|production [URL]]")
+    exit(64)  // EX_USAGE
+}
+
 let words = CommandLine.arguments.dropFirst()
-let stages = words.first.flatMap(Stage.init(rawValue:)).map { [$0] } ?? Stage.allCases
+let stages = words.first.map { word in Stage.allCases.filter { $0.rawValue == word } } ?? Stage.allCases
+if stages.isEmpty { fail("there is no environment of this name") }
 let url = words.dropFirst().first ?? "http://127.0.0.1:9"  // The discard port, which has no listener.
 let folder = FileManager.default.temporaryDirectory.appending(path: "sluice-\(UUID().uuidString)").path
 
@@ -53,8 +59,7 @@ for stage in stages {
     do {
         pipeline = try makePipeline(stage, recorder: recorder, folder: folder, url: url)
     } catch {
-        print("SwapEnvironments: \(error)\nusage: SwapEnvironments [development|test|production [URL]]")
-        exit(64)  // EX_USAGE
+        fail("\(error)")
     }
     shop(pipeline)
     let route = await pipeline.shutdown(timeout: .seconds(1)).routes[0]

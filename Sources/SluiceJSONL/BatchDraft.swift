@@ -14,28 +14,24 @@ struct BatchPart {
 
     var events: [EventLine] { contents.lines }
 
-    /// Whether an event is neither settled nor rejected.
-    private func isOpen(_ index: Int) -> Bool { !segment.gone.contains(contents.ranges[index].lowerBound) }
-
     /// Settles an event.
     ///
-    /// - Returns: the place in the file to mark. Nil if the event is settled or rejected already.
-    func settle(_ index: Int) -> Int? {
-        guard isOpen(index) else { return nil }
-        segment.gone.insert(contents.ranges[index].lowerBound)
-        return LineFormat.mark(of: contents.ranges[index])
+    /// - Returns: its place in the file, to be marked. Nil if the event is settled or rejected already.
+    func settle(_ index: Int) -> LinePlace? {
+        let place = contents.places[index]
+        return segment.gone.insert(place).inserted ? place : nil
     }
 
     /// Rejects an event.
     ///
     /// - Returns: the id of its dead letter, and the place to mark. Nil if there is no such event, or each one is settled or
     ///   rejected already.
-    mutating func reject(_ event: EventLine) -> (id: DeadLetter.ID, mark: Int)? {
+    mutating func reject(_ event: EventLine) -> (id: DeadLetter.ID, mark: LinePlace)? {
         let order = [next..<events.count, 0..<next].joined()
         for index in order where events[index] == event {
             guard let mark = settle(index) else { continue }
             next = index + 1
-            return (DeadLetter.ID(event.bytes, at: contents.ranges[index].lowerBound, in: segment.name), mark)
+            return (DeadLetter.ID(event.bytes, at: mark, in: segment.name), mark)
         }
         return nil
     }

@@ -55,11 +55,8 @@ struct Configuration: Sendable {
     func synchronizesEachWrite(_ lane: Lane) -> Bool { isFull || lane == .rejected && survivesPowerLoss }
 
     var interval: Duration? {
-        if case .interval(let milliseconds) = durability {
-            .milliseconds(min(milliseconds, 86_400_000))
-        } else {
-            nil
-        }
+        guard case .interval(let milliseconds) = durability else { return nil }
+        return .milliseconds(min(milliseconds, 86_400_000))
     }
 
     /// - Throws: ``SluiceError/Code/invalidArgument`` if a limit or an interval is not positive.

@@ -13,7 +13,7 @@ struct StoredFiles {
     /// The size of unread segments that the observer knows.
     private var reportedUnread = 0
     /// The places to mark in the files of segments, because their events need no further attempt.
-    private(set) var marks: [(segment: Segment, places: [Int])] = []
+    private(set) var marks: [(segment: Segment, places: [LinePlace])] = []
     /// Segments that are accounted for, but whose files could not be removed yet.
     private(set) var unremoved: [Segment] = []
     /// Adopted directories without events, whose dead letters could not be moved yet.
@@ -64,9 +64,7 @@ struct StoredFiles {
             return error == .noSuchFile
         }
         count(segment, unread)
-        retire(segment)
-        dropped(segment, .evicted)
-        subtractFromUsage(segment)
+        lost(segment, .evicted)
         return true
     }
 
@@ -160,18 +158,13 @@ struct StoredFiles {
         }
         try files.rename(replacement, to: segment.path)
         releaseFile(of: segment)
-        // A mark in an erased line would be a damaged line.
-        let gone = Set(found.contents.ranges.filter { found.erased.contains($0.lowerBound) }.map(LineFormat.mark))
-        for index in marks.indices where marks[index].segment === segment {
-            marks[index].places.removeAll(where: gone.contains)
-        }
         guard segment.condition == .waiting else {
             segment.gone.formUnion(found.erased)
             return 0
         }
         var contents = found.contents
         note(&contents, of: segment)
-        let kept = contents.ranges.indices.filter { !found.erased.contains(contents.ranges[$0].lowerBound) }
+        let kept = contents.places.indices.filter { !found.erased.contains(contents.places[$0]) }
         let erased = (segment.count ?? 0) - kept.count
         index.setContents(
             of: segment, count: kept.count, eventBytes: kept.reduce(0) { $0 + contents.lines[$1].bytes.count })
@@ -186,7 +179,7 @@ struct StoredFiles {
 
     /// Notes the places to mark in a segment of a batch that is handed out. Until its file is removed, only the marks tell a
     /// later process which of its events were delivered, or are dead letters that may be gone.
-    mutating func mark(_ places: [Int], in segment: Segment) {
+    mutating func mark(_ places: [LinePlace], in segment: Segment) {
         guard !places.isEmpty, segment.condition == .handedOut else { return }
         if let last = marks.indices.last, marks[last].segment === segment {
             marks[last].places += places
@@ -195,7 +188,7 @@ struct StoredFiles {
         }
     }
 
-    mutating func takeMarks() -> [(segment: Segment, places: [Int])] {
+    mutating func takeMarks() -> [(segment: Segment, places: [LinePlace])] {
         defer { marks = [] }
         return marks.filter { $0.segment.condition == .handedOut }
     }
@@ -315,10 +308,37 @@ struct StoredFiles {
         }
     }
 
-    /// Accounts for a segment whose file is missing.
-    mutating func lost(_ segment: Segment) {
+    /// Forgets the own directory if others have deleted or moved it.
+    mutating func leaveGoneDirectory() {
+        guard let directory = directories.ownDirectory, !directory.checkPresence() else { return }
+        directories.ownDirectory = nil
+        directories.claimed[directory.path] = nil
+        directories.spares.removeAll(in: files)
+        notes.append(
+            "someone has deleted or moved the store's directory, or closed its files: "
+                + "events are now stored in a new directory")
+    }
+
+    /// Gives a file its name back that others have renamed or moved; in a new directory if the own one is gone.
+    mutating func restore(_ segment: Segment, _ file: OpenFile) {
+        leaveGoneDirectory()
+        guard let own = attempt(try directories.makeOwnDirectory(), or: nil) else { return }
+        let (name, created) = (segment.name, own.time(at: segment.created))
+        if segment.lane.holdsEvents {
+            directories.claimed[segment.directory]?.segments -= 1
+            own.segments += 1
+        }
+        index.moved(
+            segment, to: own,
+            as: SegmentName(name.lane, sequence: name.sequence, created: created, isReused: name.isReused))
+        // If this fails, the file can't be read either, and its events are counted then.
+        _ = FileError.of(try file.link(at: segment.path, through: segment.path + InstanceDirectory.incompleteSuffix))
+    }
+
+    /// Accounts for a segment whose file is gone.
+    mutating func lost(_ segment: Segment, _ reason: DropReason = .vanished) {
         retire(segment)
-        dropped(segment, .vanished)
+        dropped(segment, reason)
         subtractFromUsage(segment)
     }
 }

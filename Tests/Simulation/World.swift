@@ -198,6 +198,8 @@ final class World {
             for folder in disk.directories(below: "/data").reversed() { disk.remove(folder) }
         }
         for life in lives { life.process.disturb() }
+        // A store notices it a millisecond later.
+        time.advance(by: .milliseconds(1))
         books.excuse { _, _ in "deleted" }
         // What could not be read before was given up, and is now found to be gone.
         books.orderIsOff()

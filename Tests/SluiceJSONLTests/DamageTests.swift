@@ -78,12 +78,14 @@ struct DamageTests {
         #expect(try readBack(Array((expected.joined(separator: "\n") + "\n").utf8)) == [])
     }
 
-    @Test("a file without a good line is counted and removed")
-    func fileWithoutGoodLinesIsRemoved() throws {
-        try directory.write(Array("rubbish\n".utf8), to: name)
+    @Test(
+        "a file without an event is removed, and counted if it may have had one",
+        arguments: [("rubbish", 1), ("rubbish\n", 0), ("{\"a\":{}\n", 1), ("\u{0}\u{0}\n\n# a\n", 1), ("{}\n[1]\n", 0)])
+    func fileWithoutGoodLinesIsRemoved(text: String, damaged: Int) throws {
+        try directory.write(Array(text.utf8), to: name)
         let store = try TestedStore.opened(JSONLStore(at: directory.path))
         #expect(try store.nextBatch() == nil)
-        #expect(store.dropped == [.corrupt: 1])
+        #expect(store.dropped[.corrupt, default: 0] == damaged && store.recovered == damaged)
         #expect(store.store.backlog.isEmpty)
         #expect(try directory.segments().isEmpty)
     }

@@ -89,6 +89,29 @@ struct DeletionTests {
         store.expectConservation()
     }
 
+    @Test(
+        "events in a directory that others move are kept, with and without later ones",
+        arguments: [0, 5, 700], [JSONLStore.Durability.process, .full, .buffered])
+    func movedDirectory(later: Int, durability: JSONLStore.Durability) throws {
+        for isReplaced in [false, true] {
+            let store = try TestedStore.opened(JSONLStore(at: root, durability: durability), in: time.environment)
+            // The file of the first batch is used again where the file system allows it.
+            for number in 0..<30 { try store.append(EventLine(number)) }
+            #expect(try store.drain().count == 30)
+            for number in 0..<5 { try store.append(EventLine(number)) }
+            try store.store.synchronize { true }
+            try directory.rename("root", to: "moved")
+            if isReplaced { try SystemFileSystem().makeDirectory(root, mode: 0o700) }
+            time.advance(by: .milliseconds(1))
+            for number in 0..<later { try store.append(EventLine(5 + number)) }
+            #expect(try store.drain() == texts(0..<5 + later))
+            #expect(store.dropped.isEmpty && store.notes.count == 1)
+            store.expectConservation()
+            store.store.close()
+            for name in ["moved", "root"] { directory.remove(name) }
+        }
+    }
+
     @Test("a batch that was read before its file was deleted is delivered and not counted as lost")
     func batchReadBeforeDeletionIsDelivered() throws {
         let store = try TestedStore.opened(JSONLStore(at: root), in: time.environment)

@@ -19,7 +19,11 @@ struct ForeignChangeTests: StoreSuite {
         "{\"id\":\"1\",\"event\":\"Half of\n", "# a comment\n", String(repeating: "\n", count: 1_000),
     ]
 
-    @Test("lines that others append to an open segment cost no event", arguments: foreignTexts)
+    /// Texts of which the next process can't know that they were no events: they have a checksum, are half an object, or have
+    /// bytes that no text has.
+    private static let likeDamage = [foreignTexts[6], foreignTexts[9], foreignTexts[10]]
+
+    @Test("lines that others append to an open segment cost no event, and are not counted", arguments: foreignTexts)
     func foreignLinesCostNothing(text: String) throws {
         for isClosed in [false, true] {
             let store = try opened()
@@ -32,6 +36,7 @@ struct ForeignChangeTests: StoreSuite {
                 store.store.close()
                 let next = try opened()
                 #expect(try next.drain() == texts(0..<10))
+                #expect(next.dropped == (Self.likeDamage.contains(text) ? [.corrupt: 2] : [:]))
                 next.expectConservation()
                 next.store.close()
             } else {
@@ -176,7 +181,20 @@ struct ForeignChangeTests: StoreSuite {
             try $0.write(try $0.read($1), to: "copy")
             try $0.rename("copy", to: $1)
         },
+        Change("the lock is renamed") { try $0.rename(folder(of: $1) + "/lock", to: folder(of: $1) + "/old") },
         Change("the process's directory is deleted", 5..<20) { $0.remove(folder(of: $1)) },
+        Change("the process's directory is renamed") { try $0.rename(folder(of: $1), to: "elsewhere") },
+        Change("the process's directory is renamed to that of another one") {
+            try $0.rename(folder(of: $1), to: "\(EventID.random { 7 })")
+        },
+        Change("the process's directory is renamed, and an empty one is created") {
+            try $0.rename(folder(of: $1), to: "elsewhere")
+            try SystemFileSystem().makeDirectory("\($0.path)/\(folder(of: $1))", mode: 0o700)
+        },
+        Change("the process's directory and an open segment are renamed") {
+            try $0.rename($1, to: $1 + ".1")
+            try $0.rename(folder(of: $1), to: "elsewhere")
+        },
     ]
 
     @Test(
@@ -213,5 +231,29 @@ struct ForeignChangeTests: StoreSuite {
         }
         #expect(try store.store.deadLetters().map(\.line.text) == texts(0..<3))
         #expect(store.deadLettersDropped.isEmpty)
+    }
+
+    /// The order in which another program writes the lines of three letters back.
+    private static let orders: [[Int]] = [[0, 1, 2], [2, 1, 0], [1, 2], [2, 0, 1], [0, 0, 1, 2], [1]]
+
+    @Test(
+        "a dead letter whose line another program has moved is kept, and one whose line is gone is counted",
+        arguments: orders)
+    func movedLettersAreKept(order: [Int]) throws {
+        let store = try opened()
+        for number in 0..<3 {
+            try store.append(EventLine(number))
+            try store.rejectFirst()
+        }
+        let letters = try store.store.deadLetters()
+        let file = try directory.letterFiles()[0]
+        let lines = try directory.read(file).split(separator: LineFormat.newline)
+        try directory.write(order.flatMap { lines[$0] + [LineFormat.newline] }, to: file)
+        let kept = Set(order.prefix(3)).subtracting([1])
+        #expect(try store.store.discardDeadLetters([letters[1].id]) == 1)
+        #expect(Set(try store.store.deadLetters().map(\.line.text)) == Set(texts(kept)))
+        #expect(store.deadLettersDropped[.corrupt, default: 0] == 2 - kept.count)
+        store.store.close()
+        #expect(Set(try opened().store.deadLetters().map(\.line.text)) == Set(texts(kept)))
     }
 }

@@ -38,9 +38,9 @@ struct FormatTests {
         var stored = [UInt8](repeating: 0, count: line.count + LineFormat.overhead)
         stored.withUnsafeMutableBytes { LineFormat.write(line, checksum: Checksum.of(line), to: $0) }
         let events = LineFormat.events(in: &stored, seed: 0)
-        #expect(events.ranges == (text == "{}" ? [] : [line.indices]))
-        #expect(events.damaged == 1 - events.ranges.count)
-        #expect(LineFormat.canStore(line) == !events.ranges.isEmpty)
+        #expect(events.places.map(\.event) == (text == "{}" ? [] : [line.indices]))
+        #expect(events.damaged == 1 - events.places.count)
+        #expect(LineFormat.canStore(line) == !events.places.isEmpty)
     }
 
     @Test("a change of any bit damages a line but not the next one, and an empty line is no damage")
@@ -58,15 +58,32 @@ struct FormatTests {
                 let damaged = changed[place] == LineFormat.newline ? 2 : 1
                 var file = changed + [LineFormat.newline] + line
                 let events = LineFormat.events(in: &file, seed: 0)
-                #expect(events.ranges == [second])
+                #expect(events.places.map(\.event) == [second])
                 #expect(events.damaged == damaged)
             }
         }
         var file = line + [LineFormat.newline] + line + line.dropLast()
         let events = LineFormat.events(in: &file, seed: 0)
-        #expect(events.ranges == [event.indices, second])
+        #expect(events.places.map(\.event) == [event.indices, second])
         #expect(events.damaged == 1, "the torn line")
-        #expect(events.ranges.allSatisfy { file[$0] == event })
+        #expect(events.places.allSatisfy { file[$0.event] == event })
+    }
+
+    @Test(
+        "a line that newlines follow is damage if it is torn anywhere, and no text of another program is",
+        arguments: [#"{"a":"b"}"#, #"{"a":{"b":{"c":"}"}},"d":[{},{}]}"#, #"{"sealed":"YWJj"}"#])
+    func tornLinesAreDamage(text: String) {
+        let event = Array(text.utf8)[...]
+        var line = [UInt8](repeating: 0, count: event.count + LineFormat.overhead)
+        line.withUnsafeMutableBytes { LineFormat.write(event, checksum: Checksum.of(event), to: $0) }
+        for length in 2..<line.count - 1 {
+            var torn = Array(line[..<length]) + [LineFormat.newline, LineFormat.newline]
+            #expect(LineFormat.events(in: &torn, seed: 1).damaged == 1, "torn behind \(length) bytes")
+        }
+        var foreign =
+            Array(event) + Array("\nx\n\t\u{1B}[1m\u{E9}\r\n{\n  \"a\": 1\n}\n\"\n{\"ts\":1,\"msg\":\"{\"}\n".utf8)
+        let found = LineFormat.events(in: &foreign, seed: 1)
+        #expect(found.damaged == 0 && found.places.isEmpty)
     }
 
     @Test(

@@ -163,7 +163,7 @@ struct JoinedBatchTests: StoreSuite {
     func damagedSegmentsAreSkipped() throws {
         try leave([[0], [1], [2]])
         let name = try directory.segments().sorted()[1]
-        try directory.write(Array("x\n".utf8), to: name)
+        try directory.write(Array("{\"x\n".utf8), to: name)
         let store = try opened()
         let batch = try #require(try store.nextBatch())
         #expect(batch.numbers == [0, 2])

@@ -142,14 +142,52 @@ struct SettledEventTests: StoreSuite {
         store.expectConservation()
     }
 
-    @Test("a file that is gone or was cut is not written to")
-    func missingFile() throws {
-        let (store, batch) = try handedOut()
+    /// Something that another program makes of a file of ten lines.
+    struct Change: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        /// The events that a later process gets, if 0, 2, 4, 6 and 8 are settled after the change.
+        let waiting: [Int]
+        let make: @Sendable ([ArraySlice<UInt8>]) -> [ArraySlice<UInt8>]
+
+        init(
+            _ description: String, _ waiting: [Int],
+            _ make: @escaping @Sendable ([ArraySlice<UInt8>]) -> [ArraySlice<UInt8>]
+        ) {
+            (testDescription, self.waiting, self.make) = (description, waiting, make)
+        }
+    }
+
+    static let changes: [Change] = [
+        Change("nothing", [1, 3, 5, 7, 9]) { $0 },
+        Change("the first line is removed", Array(1..<10)) { Array($0.dropFirst()) },
+        Change("a line in the middle is removed", [1, 4, 5, 6, 7, 8, 9]) { Array($0[..<3] + $0[4...]) },
+        Change("a copy of the first line comes first", Array(0..<10)) { [$0[0]] + $0 },
+        Change("another text comes first", Array(0..<10)) { [Array("# a comment".utf8)[...]] + $0 },
+        Change("two lines change places", [8, 1, 3, 5, 7, 0, 9]) { [$0[8]] + $0[1..<8] + [$0[0], $0[9]] },
+        Change("the order is reversed", (0..<10).reversed()) { $0.reversed() },
+        Change("the file is cut behind a line", [1]) { Array($0[..<3]) },
+        Change("the file is cut within a line", [1]) { $0[..<3] + [$0[4].dropLast(5)] },
+        Change("the file is emptied", []) { _ in [] },
+        Change("newlines replace a line", [1, 3, 5, 7, 9]) {
+            $0[..<2] + [ArraySlice($0[2].map { _ in LineFormat.newline })] + $0[3...]
+        },
+    ]
+
+    @Test(
+        "a mark is written only into the line of its event, whatever other programs have made of the file",
+        arguments: changes, [nil, UInt8(7)])
+    func changedFile(change: Change, key: UInt8?) throws {
+        let (store, batch) = try handedOut(10, key.map { .toy($0) })
         let name = try directory.segments()[0]
-        let bytes = try directory.read(name)
-        try directory.write(Array(bytes.prefix(bytes.count / 2)), to: name)
-        store.store.settle([0, 9], of: batch.id)
-        #expect(try directory.read(name).count == bytes.count / 2)
+        let lines = change.make(try directory.read(name).split(separator: LineFormat.newline))
+        let bytes =
+            Array(lines.joined(separator: [LineFormat.newline])) + (lines.count == 4 ? [] : [LineFormat.newline])
+        try directory.write(bytes, to: name)
+        store.store.settle([0, 2, 4, 6, 8], of: batch.id)
+        #expect(try directory.read(name).count == bytes.count)
+        let next = try openedAfterKill(encryption: key.map { .toy($0) })
+        #expect(try next.drainNumbers() == change.waiting)
+        #expect(next.dropped == (lines.count == 4 ? [.corrupt: 1] : [:]))
         directory.remove(name)
         store.store.settle([1], of: batch.id)
         #expect(store.notes.isEmpty)

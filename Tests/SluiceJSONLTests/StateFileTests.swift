@@ -40,7 +40,6 @@ struct StateFileTests {
     @Test(
         "a path that cannot hold a file is an error with advice",
         arguments: [
-            ("", "is empty"), ("a\u{0}b", "has a NUL"), ("~/state", "not expanded"), ("file:///tmp/state", "is a URL"),
             ("/dev/null/state", "another path"), ("/dev/zero", "another path"),
         ])
     func unusablePathIsAnError(path: String, advice: String) {
@@ -48,6 +47,28 @@ struct StateFileTests {
         let error = #expect(throws: SluiceError.self) { try file.write([1]) }
         #expect(error?.code == .storageUnavailable)
         #expect(error?.message.contains(advice) == true)
+    }
+
+    @Test("a directory of states that means no folder is an invalid argument", arguments: flawedPaths)
+    func flawedDirectoryIsRefused(path: String, advice: String) {
+        let encryption = LineEncryption(encrypt: { $0 }, decrypt: { $0 })
+        for place in Persistence.file(path).backedUp(by: .file(path).encrypted(with: encryption)).places {
+            for use in [{ _ = try place.read("item") }, { try place.write("item", [1]) }, { try place.remove("item") }]
+            {
+                let error = #expect(throws: SluiceError.self) { try use() }
+                #expect(error?.code == .invalidArgument && error?.message.contains(advice) == true)
+            }
+        }
+    }
+
+    @Test(
+        "a folder whose name looks like another path can be used with ./",
+        arguments: ["~root", "$HOME", "%a%", "s3:", "a:b"])
+    func oddNameIsUsed(name: String) throws {
+        let place = Persistence.file("\(directory.path)/./\(name)").places[0]
+        try place.write("item", [1])
+        #expect(directory.names == [name])
+        #expect(throws: Never.self) { try FilePath.require("./\(name)/a", "the path") }
     }
 
     @Test("a failed write leaves the old contents and no other file")

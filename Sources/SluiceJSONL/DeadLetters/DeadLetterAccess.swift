@@ -78,8 +78,7 @@ struct DeadLetterAccess: Sendable {
             for segment in segments {
                 do throws(SegmentReader.Failure) {
                     let contents = try access.reader.read(segment.path, limit: segment.fileBytes, segment.name)
-                    let events = contents.events(of: ids, in: segment.name)
-                    let marks = events.map { LineFormat.mark(of: contents.ranges[$0]) }
+                    let marks = contents.events(of: ids, in: segment.name).map { contents.places[$0] }
                     if let failure = mark(marks, in: segment.path, isSafe: access.configuration.survivesPowerLoss) {
                         throw .file(failure)
                     }
@@ -136,16 +135,11 @@ struct DeadLetterAccess: Sendable {
     }
 
     /// - Returns: why a later process can find the events.
-    private func mark(_ places: [Int], in path: String, isSafe: Bool) -> FileError? {
+    private func mark(_ places: [LinePlace], in path: String, isSafe: Bool) -> FileError? {
         if places.isEmpty { return nil }
         do throws(FileError) {
-            let file = try OpenFile(path, .write, in: access.files)
-            // Between its name and its opening, it can have become another segment's.
-            guard try file.isAt(path) else { throw FileError.noSuchFile }
-            // Others may have cut the file. A write behind its end would lengthen it.
-            let size = try file.status().size
-            var written = 0
-            for place in places where place < size { try file.write([LineFormat.settledMark], at: place, &written) }
+            let file = try OpenFile(path, [.write, .read], in: access.files)
+            for place in places { try place.mark(in: file, of: access.files) }
             if isSafe { try file.synchronize() }
             return nil
         } catch {

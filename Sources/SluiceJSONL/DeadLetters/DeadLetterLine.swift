@@ -58,8 +58,8 @@ extension DeadLetter.ID {
     ///
     /// By it, a later process recognizes an event in a segment that has not been settled. Another event with the same
     /// bytes has another place, and therefore another id.
-    init(_ event: ArraySlice<UInt8>, at offset: Int, in segment: SegmentName) {
-        let place = Array("\(segment.text)@\(offset)".utf8)
-        self = UInt64(Checksum.of(event)) << 32 | UInt64(Checksum.of(place[...]))
+    init(_ event: ArraySlice<UInt8>, at place: LinePlace, in segment: SegmentName) {
+        let name = Array("\(segment.text)@\(place.event.lowerBound)".utf8)
+        self = UInt64(Checksum.of(event)) << 32 | UInt64(Checksum.of(name[...]))
     }
 }

@@ -7,7 +7,7 @@ struct DeadLetters {
         let letter: DeadLetter
         let segment: Segment
         /// The place to mark in the file of its event.
-        let mark: Int
+        let mark: LinePlace
     }
 
     /// The oldest one first.
@@ -20,7 +20,7 @@ struct DeadLetters {
 
     func isPending(_ segment: Segment) -> Bool { pending.contains { $0.segment === segment } }
 
-    mutating func add(_ letter: DeadLetter, of segment: Segment, _ mark: Int) {
+    mutating func add(_ letter: DeadLetter, of segment: Segment, _ mark: LinePlace) {
         pending.append(Pending(letter: letter, segment: segment, mark: mark))
     }
 
@@ -36,11 +36,8 @@ struct DeadLetters {
     /// Removes events that earlier processes have rejected, before they could mark them.
     ///
     /// - Returns: the places to mark.
-    func removeRejected(from contents: inout SegmentReader.Contents, of segment: Segment) -> [Int] {
+    func removeRejected(from contents: inout SegmentReader.Contents, of segment: Segment) -> [LinePlace] {
         guard segment.isEarlier, !earlier.isEmpty else { return [] }
-        let rejected = contents.events(of: earlier, in: segment.name)
-        let marks = rejected.map { LineFormat.mark(of: contents.ranges[$0]) }
-        if !rejected.isEmpty { contents.keep { !rejected.contains($0) } }
-        return marks
+        return contents.remove(contents.events(of: earlier, in: segment.name))
     }
 }

@@ -18,22 +18,23 @@ extension StoredFiles {
     mutating func note(_ contents: SegmentReader.Letters, of segment: Segment, bytes: Int) -> Set<DeadLetter.ID> {
         guard segment.condition == .waiting else { return [] }
         segment.readFailures = 0
+        let all = Dictionary(contents.letters.map { ($0.letter.id, $0.place) }) { first, _ in first }
         guard let known = segment.letters else {
-            let all = contents.letters.map { Segment.Letter(id: $0.letter.id, range: $0.place) }
-            let letters = segment.isEarlier ? all.filter { deadLetters.insertEarlier($0.id) } : all
+            let letters = segment.isEarlier ? all.filter { deadLetters.insertEarlier($0.key) } : all
             let damaged = segment.count.map { max(0, $0 - all.count) } ?? contents.damaged
             dropped(damaged, .corrupt, .rejected)
             // A file without letters is removed, even if it has empty lines only.
-            let hasOtherLines = contents.damaged > 0 || letters.count < all.count || letters.isEmpty
+            let hasOtherLines = contents.damaged > 0 || letters.count < contents.letters.count || letters.isEmpty
             index.setLetters(of: segment, letters, hasOtherLines: hasOtherLines)
-            return Set(letters.map(\.id))
+            return Set(letters.keys)
         }
-        let ids = Set(known.map(\.id))
-        // Only then the places are the same.
-        guard bytes == segment.fileBytes else { return ids }
-        let missing = ids.subtracting(contents.letters.map(\.letter.id))
-        dropped(index.removeLetters(missing, from: segment), .corrupt, .rejected)
-        return ids
+        // Otherwise the file was replaced after it was read.
+        if bytes == segment.fileBytes {
+            let found = all.filter { known[$0.key] != nil }
+            dropped(known.count - found.count, .corrupt, .rejected)
+            index.setLetters(of: segment, found, hasOtherLines: found.count < known.count)
+        }
+        return Set(known.keys)
     }
 
     /// Leaves a file alone that can't be read now.
@@ -58,7 +59,7 @@ extension StoredFiles {
     /// The letters in a segment, or the letters that are not in a file yet.
     func existingLetters(in segment: Segment?) -> Set<DeadLetter.ID> {
         guard let segment else { return Set(deadLetters.pending.map(\.letter.id)) }
-        return segment.condition == .waiting ? Set((segment.letters ?? []).map(\.id)) : []
+        return segment.condition == .waiting ? Set((segment.letters ?? [:]).keys) : []
     }
 
     /// Removes letters from a segment, or letters that are not in a file yet.
@@ -96,14 +97,13 @@ extension StoredFiles {
             }
             do throws(FileError) {
                 let bytes = try OpenFile(segment.path, [], in: files).read(upTo: segment.fileBytes)
-                // Others may have cut the file.
-                let kept = letters.filter { $0.range.upperBound <= bytes.count }
+                let kept = letters.filter { $0.value.isIn(bytes) }
+                let lines = kept.sorted { $0.value.event.lowerBound < $1.value.event.lowerBound }
                 try files.replaceFile(
-                    segment.path, by: kept.flatMap { bytes[$0.range] },
+                    segment.path, by: lines.flatMap { bytes[$0.value.line] },
                     through: segment.path + InstanceDirectory.incompleteSuffix)
                 dropped(letters.count - kept.count, .corrupt, .rejected)
-                index.setLetters(of: segment, kept, hasOtherLines: false)
-                index.rewritten(segment)
+                index.rewritten(segment, lines)
             } catch {
                 guard error == .noSuchFile else { throw error }
                 lost(segment)

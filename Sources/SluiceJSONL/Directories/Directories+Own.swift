@@ -12,7 +12,9 @@ extension Directories {
             let file = try OpenFile(directory.path(of: probe), [.write, .create, .exclusive], in: files)
             var failure: FileError?
             if configuration.survivesPowerLoss {
-                failure = FileError.of(try file.synchronize()) ?? FileError.of(try synchronizeEntries())
+                failure =
+                    FileError.of(try file.synchronize())
+                    ?? FileError.of(try synchronization.synchronizeEntries(in: files))
             }
             try files.removeFile(directory.path(of: probe))
             if let failure { throw failure }
@@ -48,15 +50,6 @@ extension Directories {
         ownDirectory = directory
         claimed[directory.path] = directory
         for path in [directory.path] + root.synchronizedDirectories { synchronization.addEntries(of: path) }
-    }
-
-    /// Forgets the own directory if others have deleted it. Returns whether that is so.
-    mutating func dropDeletedDirectory() -> Bool {
-        guard let directory = ownDirectory, !directory.checkPresence() else { return false }
-        ownDirectory = nil
-        claimed[directory.path] = nil
-        spares.removeAll(in: files)
-        return true
     }
 
     mutating func makeSegment(_ lane: Lane, at now: Duration) throws(FileError) -> SegmentWriter {

@@ -65,11 +65,6 @@ struct Directories {
         for path in [root.path] + claimedPaths { synchronization.addEntries(of: path) }
     }
 
-    /// Synchronizes the directories with new entries.
-    mutating func synchronizeEntries() throws(FileError) {
-        try synchronization.synchronizeEntries(in: files)
-    }
-
     /// Continues the order of the parent process, which keeps its directories.
     mutating func resumeAfterFork(of parent: Directories) {
         nextSequence = parent.nextSequence

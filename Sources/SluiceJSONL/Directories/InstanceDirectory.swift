@@ -7,10 +7,11 @@ internal import Sluice
 /// directories; so there are two locks.
 final class InstanceDirectory {
     let path: String
+    private let lockPath: String
     private let handle: OpenFile
     private var lock: OpenFile
     private let files: any FileSystem
-    /// The time of the next check for a deletion.
+    /// The time of the next check whether the directory is in its place.
     private var nextCheck = Duration.seconds(-1)
     /// The number of its segments of events that the store knows.
     var segments = 0
@@ -27,6 +28,7 @@ final class InstanceDirectory {
 
     private init(path: String, handle: OpenFile, lock: OpenFile, files: any FileSystem) {
         self.path = path
+        lockPath = "\(path)/\(InstanceDirectory.lockName)"
         self.handle = handle
         self.lock = lock
         self.files = files
@@ -89,18 +91,18 @@ final class InstanceDirectory {
         return try lock.isAt(path) ? lock : nil
     }
 
-    /// Whether others have deleted the directory's contents, or closed its files. It is called before every write, and
-    /// repeats the check after 1 ms.
+    /// Whether others have moved the directory, deleted its contents, or closed its files. It is called before every write,
+    /// and repeats the check after 1 ms.
     ///
-    /// A check costs a third of a write. Events that were written to deleted files before it are counted as vanished.
+    /// A check takes as long as two writes: 1.4 µs. Events that were written to deleted files before it are counted as vanished.
     ///
     /// The lock is checked, not the file that is written to: after reading a file's times, the next write updates them
     /// on the disk, which took as long as the write itself (Linux 6.18, ext4).
-    func isDeleted(at now: Duration) -> Bool {
+    func isGone(at now: Duration) -> Bool {
         if now < nextCheck { return false }
         nextCheck = now + .milliseconds(1)
         do throws(FileError) {
-            return try lock.status().links == 0
+            return try !lock.isAt(lockPath)
         } catch {
             // Ignore other errors: a write shows whether the file can be used.
             return error == .badDescriptor
@@ -111,9 +113,8 @@ final class InstanceDirectory {
     func checkPresence() -> Bool {
         do throws(FileError) {
             guard try handle.isAt(path) else { return false }
-            guard try lock.status().links == 0 else { return true }
-            lock = try OpenFile(
-                "\(path)/\(InstanceDirectory.lockName)", [.write, .append, .create, .exclusive], in: files)
+            guard try !lock.isAt(lockPath) else { return true }
+            lock = try OpenFile(lockPath, [.write, .append, .create, .exclusive], in: files)
             guard try lock.lock() else { return false }
             isClockKept = false
             keepClock()
@@ -141,13 +142,12 @@ final class InstanceDirectory {
     private var readings: [StoreClock] {
         let reader = SegmentReader(files: files, encryption: nil)
         let name = SegmentName(.normal, sequence: 0, created: SegmentName.unknownTime)
-        let file = "\(path)/\(InstanceDirectory.lockName)"
         // Without readings, the names of segments tell their age well enough.
-        return attempt(try reader.read(file, limit: 65_536, name).lines.compactMap { StoreClock($0) }, or: [])
+        return attempt(try reader.read(lockPath, limit: 65_536, name).lines.compactMap { StoreClock($0) }, or: [])
     }
 
-    /// Without its reading, the next process would take the names of segments for times of its own wall clock. So what fails
-    /// is done again before the next segment.
+    /// Without its reading, the next process would take the names of segments for times of its own wall clock. So a failure
+    /// is followed by another attempt before the next segment.
     ///
     /// A process that is killed here, or a full disk, leaves half a line at most, which is ignored. The next line begins with a
     /// newline.
@@ -185,7 +185,7 @@ final class InstanceDirectory {
             names.allSatisfy({ $0 == InstanceDirectory.lockName || $0.isStatus })
         else { return }
         for name in names where name.isStatus { files.discardFile("\(path)/\(name)") }
-        files.discardFile("\(path)/\(InstanceDirectory.lockName)")
+        files.discardFile(lockPath)
         files.discardDirectory(path)
     }
 

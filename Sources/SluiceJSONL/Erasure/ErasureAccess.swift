@@ -50,7 +50,7 @@ struct ErasureAccess: Sendable {
                     }
                     continue
                 }
-                try eraser.write(found, from: segment.path, limit: segment.fileBytes, to: replacement)
+                try eraser.write(found, to: replacement)
                 do throws(FileError) {
                     events += try access.use { state throws(FileError) in
                         try state.stored.erase(found, in: segment, by: replacement)

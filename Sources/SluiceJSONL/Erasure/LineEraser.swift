@@ -8,9 +8,10 @@ internal import Sluice
 struct LineEraser {
     /// A file with lines to erase.
     struct Finding {
+        let bytes: [UInt8]
         let contents: SegmentReader.Contents
-        /// The places at which the lines to erase begin.
-        let erased: Set<Int>
+        /// The lines to erase.
+        let erased: Set<LinePlace>
     }
 
     let reader: SegmentReader
@@ -18,25 +19,22 @@ struct LineEraser {
 
     /// Reads a file. Returns nil if nothing in it must be erased.
     func find(in path: String, limit: Int, _ name: SegmentName) throws(SegmentReader.Failure) -> Finding? {
-        let contents = try reader.read(path, limit: limit, name)
+        let bytes = try reader.bytes(of: path, limit: limit)
+        let contents = try reader.contents(of: bytes, name)
         let erased = contents.lines.indices.filter { index in
             let line = contents.lines[index]
             if name.lane.holdsEvents { return isMatch(line) }
             return DeadLetterLine.decoded(line.bytes).map { isMatch($0.line) } ?? false
         }
-        guard !erased.isEmpty || contents.damaged > 0 || contents.settled > 0 else { return nil }
-        return Finding(contents: contents, erased: Set(erased.map { contents.ranges[$0].lowerBound }))
+        guard !erased.isEmpty || contents.damaged > 0 || contents.skipped > 0 else { return nil }
+        return Finding(bytes: bytes, contents: contents, erased: Set(erased.map { contents.places[$0] }))
     }
 
     /// Writes a copy of a file, without the lines that were found, to another path.
-    func write(
-        _ found: Finding, from path: String, limit: Int, to replacement: String
-    ) throws(SegmentReader.Failure) {
-        let bytes = try reader.bytes(of: path, limit: limit)
-        var kept = [UInt8](repeating: LineFormat.newline, count: bytes.count)
-        for range in found.contents.ranges where !found.erased.contains(range.lowerBound) {
-            let line = range.lowerBound..<min(range.upperBound + LineFormat.overhead, bytes.count)
-            kept.replaceSubrange(line, with: bytes[line])
+    func write(_ found: Finding, to replacement: String) throws(SegmentReader.Failure) {
+        var kept = [UInt8](repeating: LineFormat.newline, count: found.bytes.count)
+        for place in found.contents.places where !found.erased.contains(place) {
+            kept.replaceSubrange(place.line, with: found.bytes[place.line])
         }
         reader.files.discardFile(replacement)
         do throws(FileError) {
@@ -72,7 +70,7 @@ struct LineEraser {
                         letters.formUnion(try reader.readLetters(path, limit: bytes, name).letters.map(\.letter.id))
                     }
                     guard let found = try find(in: path, limit: bytes, name) else { continue }
-                    try erase(found, path, limit: bytes)
+                    try erase(found, path)
                     if name.lane == .rejected {
                         report.deadLetters += found.erased.count
                     } else {
@@ -93,9 +91,9 @@ struct LineEraser {
         return (report, damaged, isSafe && !problems.areDeliverable)
     }
 
-    private func erase(_ found: Finding, _ path: String, limit: Int) throws(SegmentReader.Failure) {
+    private func erase(_ found: Finding, _ path: String) throws(SegmentReader.Failure) {
         let replacement = path + InstanceDirectory.incompleteSuffix
-        try write(found, from: path, limit: limit, to: replacement)
+        try write(found, to: replacement)
         do throws(FileError) {
             try reader.files.rename(replacement, to: path)
             if found.erased.count == found.contents.lines.count { try reader.files.removeFile(path) }
@@ -107,8 +105,8 @@ struct LineEraser {
     /// Counts erased events that are no dead letters.
     private func count(_ found: Finding, in name: SegmentName, except letters: Set<DeadLetter.ID>) -> Int {
         let rejected = found.contents.events(of: letters, in: name)
-        return found.contents.ranges.indices.count {
-            found.erased.contains(found.contents.ranges[$0].lowerBound) && !rejected.contains($0)
+        return found.contents.places.indices.count {
+            found.erased.contains(found.contents.places[$0]) && !rejected.contains($0)
         }
     }
 }

@@ -54,7 +54,7 @@ struct Appender {
 
     /// Writes the buffer to the file. If this throws, all lines are still in the buffer and none counts in the file.
     ///
-    /// - Throws: ``FileError/noSuchFile`` if the file or its directory was deleted.
+    /// - Throws: ``FileError/noSuchFile`` if the directory was deleted or moved.
     mutating func flush(to directories: inout Directories, at now: Duration) throws(FileError) {
         guard buffered.fileBytes > 0 else { return }
         if writer == nil {

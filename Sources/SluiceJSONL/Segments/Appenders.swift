@@ -149,8 +149,8 @@ struct Appenders {
                     closeWriter(lane, &stored)
                     throw error
                 }
-                // The directory was deleted. The next attempt creates it, and may fail while the deletion goes on.
-                handleDeletedDirectory(&stored)
+                // The directory is gone. The next attempt creates it, and may fail while a deletion goes on.
+                handleGoneDirectory(&stored)
                 attempts -= 1
                 guard attempts > 0 else { throw error }
             }
@@ -180,7 +180,7 @@ struct Appenders {
         closeWriter(.rejected, &stored)
     }
 
-    /// Closes the file of the open segment. Buffered lines stay for the next one.
+    /// Closes the file of the open segment, and returns it to its place. Buffered lines stay for the next one.
     mutating func closeWriter(_ lane: Lane, _ stored: inout StoredFiles) {
         guard let writer = appenders[lane.rawValue].takeWriter() else { return }
         // Others may have appended much more than a segment has.
@@ -191,6 +191,7 @@ struct Appenders {
         guard writer.usage.count > 0 else { return stored.remove(segment) }
         if lane.holdsEvents { segment.file = stored.directories.spares.keep(writer.file) }
         stored.index.insertSorted(segment)
+        if writer.isMoved { stored.restore(segment, writer.file) }
         if !writer.isSynchronized { stored.directories.synchronization.add(segment.path) }
     }
 
@@ -290,22 +291,13 @@ struct Appenders {
 
     // MARK: Deletion by others
 
-    /// Accounts for files that others have deleted. The next write creates a new directory if necessary.
-    private mutating func handleDeletedDirectory(_ stored: inout StoredFiles) {
-        for lane in Lane.allCases {
-            guard let writer = appenders[lane.rawValue].writer, writer.isDeleted else { continue }
-            _ = appenders[lane.rawValue].takeWriter()
-            if lane.holdsEvents { writer.directory.segments -= 1 }
-            stored.dropped(writer.usage.count, .vanished, lane)
-        }
+    /// Accounts for files that others have deleted or moved. The next write creates a new directory if necessary.
+    private mutating func handleGoneDirectory(_ stored: inout StoredFiles) {
+        for lane in Lane.allCases { closeWriter(lane, &stored) }
         for segment in stored.index.segments where segment.condition == .waiting {
-            let failure = FileError.of(try stored.files.status(of: segment.path))
-            if failure == .noSuchFile { stored.lost(segment) }
+            if FileError.of(try stored.files.status(of: segment.path)) == .noSuchFile { stored.lost(segment) }
         }
         stored.removeUnremoved()
-        for lane in Lane.allCases { closeWriter(lane, &stored) }
-        guard stored.directories.dropDeletedDirectory() else { return }
-        stored.notes.append(
-            "someone has deleted the store's directory or closed its files: events are now stored in a new directory")
+        stored.leaveGoneDirectory()
     }
 }

@@ -5,20 +5,11 @@ enum Lane: Int, CaseIterable, Comparable {
     case rejected, normal, critical
 
     init(_ priority: Event.Priority) {
-        switch priority {
-        case .normal: self = .normal
-        case .critical: self = .critical
-        }
+        self = priority == .critical ? .critical : .normal
     }
 
     /// The first part of its files' names.
-    var word: String {
-        switch self {
-        case .rejected: "rejected"
-        case .normal: "normal"
-        case .critical: "critical"
-        }
-    }
+    var word: String { self == .rejected ? "rejected" : self == .normal ? "normal" : "critical" }
 
     /// Whether its lines are waiting events.
     var holdsEvents: Bool { self != .rejected }

@@ -141,19 +141,19 @@ enum LineFormat {
     /// Differs from the byte that it replaces in four bits.
     static let settledMark = UInt8(ascii: "x")
 
-    /// The place of the byte that ``settledMark`` replaces, in the line of the event at this place.
-    static func mark(of event: Range<Int>) -> Int { event.upperBound + 1 }
+    /// The distance from the comma before the checksum to the byte that ``settledMark`` replaces.
+    static let markOffset = 2
 
-    /// Whether a stored line without its newline is that of an event that needs no further attempt.
-    static func isSettled(_ line: UnsafeRawBufferPointer) -> Bool {
-        let comma = line.count - suffixLength
-        guard comma > 1, let expected = settledStart.baseAddress, let bytes = line.baseAddress else { return false }
-        return memcmp(bytes + comma, expected, settledStart.count) == 0
+    /// Whether these bytes, which begin at the comma, are those of an event's checksum.
+    static func hasChecksum(_ checksum: UInt32, _ suffix: UnsafeRawBufferPointer) -> Bool {
+        suffix.starts(with: UnsafeRawBufferPointer(suffixStart))
+            && suffix.loadUnaligned(fromByteOffset: suffixStart.count, as: UInt64.self).bigEndian
+                == hexadecimalDigits(checksum)
     }
 
     private enum Finding {
-        case event(length: Int)
-        case settled, damaged
+        case event(LinePlace)
+        case skipped, damaged
     }
 
     /// Finds the places of the events in a file, and puts their braces back in place of the checksums.
@@ -169,9 +169,9 @@ enum LineFormat {
                 }
                 let line = UnsafeMutableRawBufferPointer(rebasing: rest[..<count])
                 if count > 0 {
-                    switch find(in: line, seed: seed) {
-                    case .event(let length): lines.ranges.append(start..<start + length)
-                    case .settled: lines.settled += 1
+                    switch find(in: line, at: start, seed: seed) {
+                    case .event(let place): lines.places.append(place)
+                    case .skipped: lines.skipped += 1
                     case .damaged: lines.damaged += 1
                     }
                 }
@@ -181,24 +181,32 @@ enum LineFormat {
         }
     }
 
-    /// Looks at a stored line without its newline.
-    private static func find(in line: UnsafeMutableRawBufferPointer, seed: UInt32) -> Finding {
+    /// Looks at a stored line without its newline, which is at `start` of its file.
+    private static func find(in line: UnsafeMutableRawBufferPointer, at start: Int, seed: UInt32) -> Finding {
         let comma = line.count - suffixLength
-        // Longer than two braces, as ``canStore(_:)`` demands.
-        guard comma > 1 else { return .damaged }
         let digits = comma + suffixStart.count
-        guard line[0] == openBrace, has(suffixStart, line, at: comma), has(suffixEnd, line, at: digits + 8) else {
-            return isSettled(UnsafeRawBufferPointer(line)) ? .settled : .damaged
-        }
+        // Longer than two braces, as ``canStore(_:)`` demands.
+        guard comma > 1, line[0] == openBrace, has(suffixStart, line, at: comma), has(suffixEnd, line, at: digits + 8)
+        else { return mayBeOwn(line) && !(comma > 1 && has(settledStart, line, at: comma)) ? .damaged : .skipped }
         line[comma] = closeBrace
         let checksum = Checksum.of(UnsafeRawBufferPointer(rebasing: line[...comma]))
         // The digits are compared as text. Only lower case is written, so upper case is damage.
         if line.loadUnaligned(fromByteOffset: digits, as: UInt64.self).bigEndian == hexadecimalDigits(checksum ^ seed) {
-            return .event(length: comma + 1)
+            return .event(LinePlace(event: start..<start + comma + 1, checksum: checksum ^ seed))
         }
         // Undamaged, and of an earlier segment: a loss of power can bring it back. Its event was delivered.
         let stored = Self.checksum(in: UnsafeRawBufferPointer(line), at: digits)
-        return stored.map { ($0 ^ checksum) < seed } ?? false ? .settled : .damaged
+        return stored.map { ($0 ^ checksum) < seed } ?? false ? .skipped : .damaged
+    }
+
+    /// Whether a line that isn't an event may have been one. Otherwise it is text of another program, and costs nothing.
+    ///
+    /// A damaged line has most of what stands before a checksum, a torn one is half an object, and no text has bytes like the
+    /// ones that a drive leaves after a loss of power.
+    private static func mayBeOwn(_ line: UnsafeMutableRawBufferPointer) -> Bool {
+        let equal = zip(line.suffix(suffixLength), suffixStart).count { $0 == $1 }
+        return equal > suffixStart.count / 2 || line.contains { $0 < 9 }
+            || line.starts(with: #"{""#.utf8) && attempt(try JSONReader.fields(of: Array(line)[...]), or: [:]).isEmpty
     }
 
     private static func has(

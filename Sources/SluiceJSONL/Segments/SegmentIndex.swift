@@ -9,13 +9,6 @@ final class Segment {
         case retired
     }
 
-    /// A dead letter in the file.
-    struct Letter {
-        let id: DeadLetter.ID
-        /// The place of its line, including the newline.
-        var range: Range<Int>
-    }
-
     fileprivate(set) var name: SegmentName
     /// By the continuous clock, which may have started later.
     let created: Duration
@@ -32,13 +25,13 @@ final class Segment {
     /// A segment waits as soon as it is in the index. One without lines never is.
     fileprivate(set) var condition = Condition.retired
     /// The places of lines of a batch that were settled, rejected or erased.
-    var gone: Set<Int> = []
+    var gone: Set<LinePlace> = []
     /// The number of its events or dead letters. Nil until a segment of an earlier process is read.
     fileprivate(set) var count: Int?
     /// The length of the events' own lines, once they are counted.
     fileprivate(set) var eventBytes: Int
     /// Its dead letters, once they are read.
-    fileprivate(set) var letters: [Letter]?
+    fileprivate(set) var letters: [DeadLetter.ID: LinePlace]?
     /// Whether the file has lines that aren't in ``letters``: replayed, discarded or damaged ones.
     fileprivate(set) var hasRemovedLines = false
 
@@ -213,7 +206,7 @@ struct SegmentIndex {
     // MARK: Dead letters
 
     /// Notes the dead letters of a file. Its other lines are removed by the next rewrite.
-    mutating func setLetters(of segment: Segment, _ letters: [Segment.Letter], hasOtherLines: Bool) {
+    mutating func setLetters(of segment: Segment, _ letters: [DeadLetter.ID: LinePlace], hasOtherLines: Bool) {
         segment.letters = letters
         if hasOtherLines { segment.hasRemovedLines = true }
         setContents(of: segment, count: letters.count, eventBytes: 0)
@@ -224,18 +217,19 @@ struct SegmentIndex {
     /// - Returns: the number of letters that existed.
     mutating func removeLetters(_ ids: Set<DeadLetter.ID>, from segment: Segment) -> Int {
         guard segment.condition == .waiting, let letters = segment.letters else { return 0 }
-        let left = letters.filter { !ids.contains($0.id) }
+        let left = letters.filter { !ids.contains($0.key) }
         if left.count < letters.count { setLetters(of: segment, left, hasOtherLines: true) }
         return letters.count - left.count
     }
 
-    /// Updates a segment whose file has only the lines of its letters now.
-    mutating func rewritten(_ segment: Segment) {
-        var end = 0
-        segment.letters = segment.letters?.map { letter in
-            defer { end += letter.range.count }
-            return Segment.Letter(id: letter.id, range: end..<end + letter.range.count)
+    /// Updates a segment whose file has only these lines now.
+    mutating func rewritten(_ segment: Segment, _ lines: [(key: DeadLetter.ID, value: LinePlace)]) {
+        var (letters, end) = ([DeadLetter.ID: LinePlace](), 0)
+        for (id, place) in lines {
+            letters[id] = LinePlace(event: end..<end + place.event.count, checksum: place.checksum)
+            end += place.line.count
         }
+        setLetters(of: segment, letters, hasOtherLines: false)
         queues[segment.lane.rawValue].evictableBytes += end - segment.fileBytes
         change(segment.lane) { $0.fileBytes += end - segment.fileBytes }
         segment.fileBytes = end

@@ -12,27 +12,29 @@ struct SegmentReader {
 
     struct Contents {
         var lines: [EventLine] = []
-        /// The places of the undamaged lines in the file, without the checksum.
-        var ranges: [Range<Int>] = []
+        /// The places of these lines in the file.
+        var places: [LinePlace] = []
         /// The number of damaged lines, including a torn one at the end.
         var damaged = 0
-        /// The number of lines whose events need no further attempt: delivered ones, and in a reused file the lines of earlier
-        /// segments.
-        var settled = 0
+        /// The number of other lines: of events that need no further attempt, in a reused file of earlier segments, and of other
+        /// programs.
+        var skipped = 0
 
         /// The indices of the events of dead letters.
         func events(of letters: Set<DeadLetter.ID>, in segment: SegmentName) -> Set<Int> {
             Set(
                 lines.indices.filter {
-                    letters.contains(DeadLetter.ID(lines[$0].bytes, at: ranges[$0].lowerBound, in: segment))
+                    letters.contains(DeadLetter.ID(lines[$0].bytes, at: places[$0], in: segment))
                 })
         }
 
-        /// Removes the undamaged lines for whose index this returns false.
-        mutating func keep(where isKept: (Int) -> Bool) {
-            let kept = lines.indices.filter(isKept)
-            guard kept.count < lines.count else { return }
-            (lines, ranges) = (kept.map { lines[$0] }, kept.map { ranges[$0] })
+        /// Removes events, and returns their places.
+        mutating func remove(_ events: Set<Int>) -> [LinePlace] {
+            defer {
+                let kept = lines.indices.filter { !events.contains($0) }
+                (lines, places) = (kept.map { lines[$0] }, kept.map { places[$0] })
+            }
+            return events.map { places[$0] }
         }
     }
 
@@ -43,12 +45,16 @@ struct SegmentReader {
     func read(
         _ path: String, from open: OpenFile? = nil, limit: Int, _ name: SegmentName
     ) throws(Failure) -> Contents {
-        var file = try bytes(of: path, from: open, limit: limit)
+        try contents(of: try bytes(of: path, from: open, limit: limit), name)
+    }
+
+    /// Finds the events in the bytes of a segment.
+    func contents(of file: consuming [UInt8], _ name: SegmentName) throws(Failure) -> Contents {
         var contents = LineFormat.events(in: &file, seed: name.seed)
-        contents.lines.reserveCapacity(contents.ranges.count)
-        for range in contents.ranges {
+        contents.lines.reserveCapacity(contents.places.count)
+        for place in contents.places {
             do {
-                let event = try LineEncryption.event(in: file[range], encryption)
+                let event = try LineEncryption.event(in: file[place.event], encryption)
                 contents.lines.append(EventLine(bytes: event, priority: name.lane.priority))
             } catch {
                 throw .encrypted(error)
@@ -57,11 +63,11 @@ struct SegmentReader {
         return contents
     }
 
-    /// Counts the lines of a file, damaged or not, without the ones whose events need no further attempt.
+    /// Counts the events of a file, damaged or not, without the ones that need no further attempt.
     func countLines(_ path: String, limit: Int, _ name: SegmentName) throws(Failure) -> Int {
         var bytes = try bytes(of: path, limit: limit)
         let found = LineFormat.events(in: &bytes, seed: name.seed)
-        return found.ranges.count + found.damaged
+        return found.places.count + found.damaged
     }
 
     /// Reads the first `limit` bytes of a file.
@@ -88,8 +94,8 @@ struct SegmentReader {
 
 extension SegmentReader {
     struct Letters {
-        /// Each letter with the place of its line in the file, including the newline.
-        var letters: [(place: Range<Int>, letter: DeadLetter)] = []
+        /// Each letter with the place of its line in the file.
+        var letters: [(place: LinePlace, letter: DeadLetter)] = []
         var damaged = 0
     }
 
@@ -97,9 +103,9 @@ extension SegmentReader {
     func readLetters(_ path: String, limit: Int, _ name: SegmentName) throws(Failure) -> Letters {
         let contents = try read(path, limit: limit, name)
         var result = Letters(damaged: contents.damaged)
-        for (line, range) in zip(contents.lines, contents.ranges) {
+        for (line, place) in zip(contents.lines, contents.places) {
             if let letter = DeadLetterLine.decoded(line.bytes) {
-                result.letters.append((range.lowerBound..<range.upperBound + LineFormat.overhead, letter))
+                result.letters.append((place, letter))
             } else {
                 result.damaged += 1
             }

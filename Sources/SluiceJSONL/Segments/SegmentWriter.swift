@@ -41,20 +41,20 @@ final class SegmentWriter {
 
     /// Writes lines to the end of the file. If this throws, none of them counts.
     ///
-    /// - Throws: ``FileError/noSuchFile`` if the file or its directory was deleted.
+    /// - Throws: ``FileError/noSuchFile`` if the directory was deleted or moved.
     func write(
         _ lines: LineBuffer, _ lineUsage: Usage, at now: Duration, _ directories: inout Directories
     ) throws(FileError) {
         var written = 0
         do throws(FileError) {
             // Before the write, because the file's number may be that of a file of the host by now.
-            if directory.isDeleted(at: now) { throw .noSuchFile }
+            if directory.isGone(at: now) { throw .noSuchFile }
             try file.write(lines.bytes, at: name.isReused ? usage.fileBytes : nil, &written)
             if synchronizesEachWrite {
                 isForsaken = true
                 try file.synchronize()
                 isForsaken = false
-                if usage.fileBytes == 0 { try directories.synchronizeEntries() }
+                if usage.fileBytes == 0 { try directories.synchronization.synchronizeEntries(in: directories.files) }
             }
         } catch {
             cutBack(by: written)
@@ -88,14 +88,8 @@ final class SegmentWriter {
         attempt(try file.status().size, or: expected)
     }
 
-    /// Ends the writing. If others have renamed the file, it gets its name back.
-    ///
-    /// - Returns: the size up to the last accepted line.
+    /// Ends the writing. Returns the size up to the last accepted line.
     func seal() -> Int {
-        // If this fails, the file was deleted, or can't be read either.
-        if attempt(try !file.isAt(path), or: false) {
-            _ = FileError.of(try file.link(at: path, through: path + InstanceDirectory.incompleteSuffix))
-        }
         guard name.isReused else { return max(0, size(behind: usage.fileBytes + refusedBytes) - refusedBytes) }
         let size = size(behind: usage.fileBytes)
         // If this fails, newlines stay, or a torn line. They are not read.
@@ -103,6 +97,6 @@ final class SegmentWriter {
         return min(size, usage.fileBytes)
     }
 
-    /// Whether others have deleted the file. Writing to it still succeeds, without effect.
-    var isDeleted: Bool { attempt(try file.status().links == 0, or: false) }
+    /// Whether others have renamed or moved the file, or its directory.
+    var isMoved: Bool { attempt(try !file.isAt(path), or: false) && attempt(try file.status().links, or: 0) > 0 }
 }
