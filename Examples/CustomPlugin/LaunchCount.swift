@@ -13,6 +13,8 @@ final class LaunchCount: Processor {
         }
 
         var object: Properties { ["launches": .int(launches)] }
+
+        mutating func merge(stored: Count) { launches += stored.launches }
     }
 
     let context = PluginContext()

@@ -9,9 +9,9 @@ import SluiceStdout
 let consent = Consent(persistedIn: .memory, whilePending: .hold)
 let pipeline = try Pipeline {
     EventNames(denied: ["Debug*"])
-    Limits(.sensors)
     Sampling(rate: 0.5)
     Redaction(keys: ["password"], patterns: [.email, .paymentCard])
+    Limits(.sensors)
     consent
     MemoryStore()
     StdoutTransport()

@@ -39,16 +39,27 @@ public final class AutoProperties: Processor {
     /// ```
     public static let optionalNames: Set<String> = ["$host_name", "$cgroup", "$process_id"]
 
+    /// All automatic properties, on any platform. The page has the same ones.
+    private static let names = optionalNames.union([
+        "$app_build", "$app_id", "$app_name", "$app_version", "$architecture", "$carrier", "$container_id",
+        "$container_runtime", "$country", "$cpu_count", "$cpu_limit", "$kernel_version", "$lib", "$lib_version",
+        "$locale", "$manufacturer", "$memory_limit", "$memory_size", "$model", "$network_type", "$orchestrator",
+        "$os", "$os_name", "$os_version", "$process_name", "$runtime", "$runtime_version", "$screen_height",
+        "$screen_width", "$timezone", "$utc_offset", "$wifi",
+    ])
+
     /// The connection to the pipeline.
     public let context = PluginContext()
     private let system: SystemReader
-    private let excluded: Set<String>
-    private let included: Set<String>
+    /// The names of `except` and `including` that can't be left out or added.
+    private let unfitNames: Set<String>
     private let state: Locked<SuperProperties>
     private let kept: PersistedState<Registered>
 
     private struct Registered: PersistedValue {
-        var properties: Properties = [:]
+        private(set) var properties: Properties = [:]
+        /// The names that were registered once in this launch: a stored value takes precedence.
+        private var once: Set<String> = []
         /// The names that were removed in this launch, which a stored value must not bring back.
         private var removed: Set<String> = []
         private var hasRemovedAll = false
@@ -58,6 +69,16 @@ public final class AutoProperties: Processor {
         init?(_ object: Properties) { properties = object }
 
         var object: Properties { properties }
+
+        mutating func register(_ new: Properties) {
+            properties.merge(new)
+            once.subtract(new.map(\.name))
+        }
+
+        mutating func registerOnce(_ new: Properties) {
+            once.formUnion(Set(new.map(\.name)).subtracting(properties.map(\.name)))
+            properties.addDefaults(new)
+        }
 
         mutating func remove(_ name: String) {
             properties[name] = nil
@@ -73,6 +94,8 @@ public final class AutoProperties: Processor {
             guard !hasRemovedAll else { return }
             var stored = stored.properties
             stored.removeAll { removed.contains($0.name) }
+            let earlier = once.intersection(stored.map(\.name))
+            properties.removeAll { earlier.contains($0.name) }
             properties.addDefaults(stored)
         }
     }
@@ -91,8 +114,8 @@ public final class AutoProperties: Processor {
     ///   - appVersion: `$app_version`; nil for the bundle's version on Apple's platforms. Pass it elsewhere.
     ///   - appBuild: `$app_build`; nil for the number of the bundle's build on Apple's platforms. Pass it elsewhere.
     ///   - excluded: The names of automatic properties to leave out, such as `$carrier`. Your own events and super
-    ///     properties can still have them.
-    ///   - included: The names of ``optionalNames`` to add.
+    ///     properties can still have them. An unknown name is an error when the pipeline is built.
+    ///   - included: The names of ``optionalNames`` to add. Any other name is an error when the pipeline is built.
     ///   - persistence: Where static super properties are kept.
     public convenience init(
         appName: String? = nil, appVersion: String? = nil, appBuild: String? = nil,
@@ -110,18 +133,17 @@ public final class AutoProperties: Processor {
         persistedIn persistence: Persistence = .memory, system: SystemReader
     ) {
         let omitted = excluded.union(AutoProperties.optionalNames.subtracting(included))
-        let system = system.without(omitted)
-        (self.excluded, self.included) = (excluded, included)
-        var automatic: Properties = [:]
-        if let appName { automatic["$app_name"] = .string(appName) }
-        if let appVersion { automatic["$app_version"] = .string(appVersion) }
-        if let appBuild { automatic["$app_build"] = .string(appBuild) }
+        unfitNames = included.subtracting(AutoProperties.optionalNames.subtracting(excluded))
+            .union(excluded.subtracting(AutoProperties.names))
+        var automatic = Properties(known: [
+            "$app_name": appName, "$app_version": appVersion, "$app_build": appBuild,
+        ])
         automatic.addDefaults(system.collect())
         automatic["$lib"] = .string(LibraryVersion.name)
         automatic["$lib_version"] = .string(LibraryVersion.current)
-        automatic.removeAll { omitted.contains($0.name) }
         self.system = system
-        state = Locked(SuperProperties(automatic: automatic, network: system.network))
+        state = Locked(
+            SuperProperties(automatic: automatic, network: system.networkProperties, omitted: omitted))
         kept = PersistedState("super-properties", in: persistence, initial: Registered(), report: context.report)
     }
 
@@ -135,10 +157,12 @@ public final class AutoProperties: Processor {
     ///
     /// - Parameter properties: The properties to add.
     public func register(_ properties: PropertyLiteral) {
-        change { $0.properties.merge(properties.properties) }
+        change { $0.register(properties.properties) }
     }
 
     /// Adds the properties whose names are not registered yet to all later events.
+    ///
+    /// A value of an earlier launch counts, even if it can't be read before the user's consent.
     ///
     /// ```swift
     /// auto.registerOnce(["first_plan": "free"])    // keeps a value of an earlier launch
@@ -146,7 +170,7 @@ public final class AutoProperties: Processor {
     ///
     /// - Parameter properties: The properties to add.
     public func registerOnce(_ properties: PropertyLiteral) {
-        change { $0.properties.addDefaults(properties.properties) }
+        change { $0.registerOnce(properties.properties) }
     }
 
     /// Adds a property whose value is computed for each event.
@@ -203,12 +227,13 @@ public final class AutoProperties: Processor {
 
     /// Reads the super properties of earlier launches.
     ///
-    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if `including` names a property that isn't one of
-    ///   ``optionalNames``, or that `except` names too, and an error of the place where they are kept.
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if `except` names a property that isn't automatic, or `including`
+    ///   one that isn't one of ``optionalNames`` or that `except` names too, and an error of the place where they are kept.
     public func prepare() throws {
-        for name in included where !AutoProperties.optionalNames.contains(name) || excluded.contains(name) {
+        if let name = unfitNames.min() {
             throw SluiceError(
-                .invalidArgument, "including: \(name) is no optional property, or is excluded: leave it out")
+                .invalidArgument,
+                "\(name) in except or including is no such property, or is in both: leave it out, or correct it")
         }
         try kept.load()
         StateGate.current?.addReader(self)
@@ -218,7 +243,7 @@ public final class AutoProperties: Processor {
     /// Reads the network whenever the platform reports connectivity.
     public func update(for signal: Signal) {
         guard signal.connectivity != nil else { return }
-        let network = system.network
+        let network = system.networkProperties
         state.withLock { $0.network = network }
     }
 

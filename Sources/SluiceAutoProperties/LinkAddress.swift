@@ -31,7 +31,7 @@ struct LinkAddress {
     ///   - url: Any text.
     ///   - secrets: The names of parameters whose values are replaced.
     init(_ url: String, secrets: SecretNames) {
-        let read = url.limited(toBytes: LinkAddress.maximumBytes)
+        let read = url.truncated(toBytes: LinkAddress.maximumBytes)
         isTruncated = read.utf8.count < url.utf8.count
         var bytes = Array(read.utf8)[...]
         var output: [UInt8] = []
@@ -98,26 +98,24 @@ struct LinkAddress {
     private mutating func readParameter(
         _ part: ArraySlice<UInt8>, _ secrets: SecretNames, isCampaign: Bool, to output: inout [UInt8]
     ) {
-        guard let equals = part.firstIndex(of: UInt8(ascii: "=")) else {
-            output += LinkAddress.hasSecret(part, secrets) ? Array("[redacted]".utf8)[...] : part
-            return
-        }
-        let name = LinkAddress.decoded(part[..<equals]).text
-        if secrets.contains(name) || LinkAddress.hasSecret(part[(equals + 1)...], secrets) {
-            output += part[...equals]
+        // Without an equals sign, it is a value without a name.
+        let start = part.firstIndex(of: UInt8(ascii: "=")).map { $0 + 1 } ?? part.startIndex
+        let name = LinkAddress.decoded(part[..<start].dropLast()).text
+        if secrets.contains(name) || LinkAddress.hasSecret(part[start...], secrets) {
+            output += part[..<start]
             output += "[redacted]".utf8
             return
         }
         output += part
-        guard isCampaign, LinkAddress.campaignNames.contains(name), equals + 1 < part.endIndex else { return }
+        guard isCampaign, LinkAddress.campaignNames.contains(name), start < part.endIndex else { return }
         guard campaign[name] == nil else {
             isRepaired = true
             return
         }
-        var (value, isValid) = LinkAddress.decoded(part[(equals + 1)...])
+        var (value, isValid) = LinkAddress.decoded(part[start...])
         if !isValid { isRepaired = true }
         if value.utf8.count > LinkAddress.maximumValueBytes {
-            value = value.limited(toBytes: LinkAddress.maximumValueBytes)
+            value = value.truncated(toBytes: LinkAddress.maximumValueBytes)
             isTruncated = true
         }
         campaign[name] = value
@@ -129,43 +127,46 @@ struct LinkAddress {
     private static func hasSecret(_ value: ArraySlice<UInt8>, _ secrets: SecretNames) -> Bool {
         var bytes = value
         for _ in 0..<3 {
-            let text = Array(decoded(bytes).text.utf8)
+            let text = decoded(bytes).text
             if isSecretAssigned(in: text, secrets) { return true }
-            if text[...] == bytes { return false }
-            bytes = text[...]
+            if text.utf8.elementsEqual(bytes) { return false }
+            bytes = Array(text.utf8)[...]
         }
         return false
     }
 
-    private static func isSecretAssigned(in text: [UInt8], _ secrets: SecretNames) -> Bool {
-        let quotes = [UInt8(ascii: "\""), UInt8(ascii: "'")]
-        var name: [UInt8] = []
+    /// Whether the name of a secret stands before a sign. Any blanks can be between them.
+    private static func isSecretAssigned(in text: String, _ secrets: SecretNames) -> Bool {
+        var name = String.UnicodeScalarView()
         var (isQuoted, isAuthority, hasEnded) = (false, false, false)
-        for (index, byte) in text.enumerated() {
-            switch byte {
-            case UInt8(ascii: "="), UInt8(ascii: ":"),
-                UInt8(ascii: ",") where isQuoted:
-                if secrets.contains(String(decoding: name, as: UTF8.self)) { return true }
-                name = []
-            case UInt8(ascii: "@") where isAuthority: return true
-            case UInt8(ascii: "/"):
-                isAuthority = index > 0 && text[index - 1] == byte
-                name = []
-            case UInt8(ascii: "?"), UInt8(ascii: "#"):
-                isAuthority = false
-                name = []
-            case UInt8(ascii: " "):
+        var previous: Unicode.Scalar?
+        for scalar in text.unicodeScalars.lazy.map(\.plain) {
+            defer { previous = scalar }
+            switch scalar {
+            case " ":
                 isAuthority = false
                 hasEnded = true
-            case _ where ";&,{}()<>|\n\t".utf8.contains(byte): name = []
-            case _ where quotes.contains(byte): break
+                continue
+            case "=", ":",
+                "," where isQuoted:
+                if secrets.contains(String(name)) { return true }
+                name = .init()
+            case "@" where isAuthority: return true
+            case "/":
+                isAuthority = previous == "/"
+                name = .init()
+            case "?", "#":
+                isAuthority = false
+                name = .init()
+            case ";", "&", ",", "{", "}", "(", ")", "<", ">", "|": name = .init()
+            case "\"", "'": break
             default:
-                // A blank before `=` or `:` belongs to no name.
-                if hasEnded { name = [] }
+                // A blank before a sign belongs to no name.
+                if hasEnded { name = .init() }
                 hasEnded = false
-                name.append(byte)
+                name.append(scalar)
             }
-            isQuoted = quotes.contains(byte)
+            isQuoted = scalar == "\"" || scalar == "'"
         }
         return false
     }
@@ -181,21 +182,15 @@ struct LinkAddress {
         var index = bytes.startIndex
         while index < bytes.endIndex {
             let byte = bytes[index]
-            index += 1
-            if byte == UInt8(ascii: "+") {
-                result.append(UInt8(ascii: " "))
-            } else if byte == UInt8(ascii: "%") {
-                let high = index < bytes.endIndex ? hexadecimalDigit(bytes[index]) : nil
-                let low = index + 1 < bytes.endIndex ? hexadecimalDigit(bytes[index + 1]) : nil
-                if let high, let low {
-                    result.append(high << 4 | low)
-                    index += 2
-                } else {
-                    isValid = false
-                    result.append(byte)
-                }
+            if byte == UInt8(ascii: "%"), index + 2 < bytes.endIndex, let high = hexadecimalDigit(bytes[index + 1]),
+                let low = hexadecimalDigit(bytes[index + 2])
+            {
+                result.append(high << 4 | low)
+                index += 3
             } else {
-                result.append(byte)
+                isValid = isValid && byte != UInt8(ascii: "%")
+                result.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
+                index += 1
             }
         }
         let text = String(decoding: result, as: UTF8.self)
@@ -203,12 +198,13 @@ struct LinkAddress {
     }
 }
 
-extension String {
-    /// Returns the longest beginning of the text that fits into a number of bytes of UTF-8 and ends with a whole
-    /// character.
-    func limited(toBytes limit: Int) -> String {
-        var end = utf8.index(startIndex, offsetBy: limit, limitedBy: endIndex) ?? endIndex
-        while end > startIndex, String.Index(end, within: unicodeScalars) == nil { end = utf8.index(before: end) }
-        return String(self[..<end])
+extension Unicode.Scalar {
+    /// A space for any blank, and the ASCII character for one in full width, such as U+FF1D for an equals sign.
+    fileprivate var plain: Unicode.Scalar {
+        switch value {
+        case 0xFF01...0xFF5E: Unicode.Scalar(UInt8(value - 0xFEE0))
+        case ...0x7F: (9...13).contains(value) ? " " : self
+        default: properties.isWhitespace ? " " : self
+        }
     }
 }

@@ -91,7 +91,7 @@ public final class Links: Processor {
     ///   - referrer: The URL or the id of the app or page that had the link.
     ///   - properties: The event's own properties, which take precedence.
     public func opened(_ url: String, referrer: String? = nil, _ properties: PropertyLiteral = [:]) {
-        open("$DeepLinkOpened", url, referrer, [:], properties.properties)
+        open("$DeepLinkOpened", url, referrer, nil, properties.properties)
     }
 
     /// Call this when the user has opened a push message. Tracks `$PushOpened`.
@@ -109,9 +109,7 @@ public final class Links: Processor {
     public func pushOpened(
         _ campaign: String? = nil, source: String? = nil, url: String? = nil, _ properties: PropertyLiteral = [:]
     ) {
-        var given: Properties = ["$utm_medium": "push"]
-        given["$utm_campaign"] = campaign.map { .string($0) }
-        given["$utm_source"] = source.map { .string($0) }
+        let given = ["utm_campaign": campaign, "utm_source": source].compactMapValues { $0 }
         open("$PushOpened", url, nil, given, properties.properties)
     }
 
@@ -129,19 +127,23 @@ public final class Links: Processor {
     /// links.reset()
     /// links.opened("https://shop.example/?utm_source=newsletter")    // the first campaign is the last one too
     /// ```
-    public func reset() {
-        kept.saveOrReport { $0.reset() }
-    }
+    public func reset() { kept.saveOrReport { $0.reset() } }
 
     private func open(
-        _ name: String, _ url: String?, _ referrer: String?, _ given: Properties, _ properties: Properties
+        _ name: String, _ url: String?, _ referrer: String?, _ push: [String: String]?, _ properties: Properties
     ) {
         let address = url.map { LinkAddress($0, secrets: secrets) }
         let origin = referrer.map { LinkAddress($0, secrets: secrets) }
         var isTruncated = address?.isTruncated == true || origin?.isTruncated == true
-        let found = (address?.campaign ?? [:]).sorted { $0.key < $1.key }
-        var campaign = Properties(found.map { ("$\($0.key)", .string($0.value)) })
-        if !given.isEmpty { fill(&campaign, with: given, &isTruncated) }
+        var found = address?.campaign ?? [:]
+        // The message's own name and source take precedence over the link's.
+        for (name, text) in push ?? [:] {
+            found[name] = text.truncated(toBytes: LinkAddress.maximumValueBytes)
+            isTruncated = isTruncated || text.utf8.count > LinkAddress.maximumValueBytes
+        }
+        // A message without a campaign doesn't replace the last one.
+        if push != nil, !found.isEmpty { found.merge(["utm_source": "push", "utm_medium": "push"]) { own, _ in own } }
+        let campaign = Properties(found.sorted { $0.key < $1.key }.map { ("$\($0.key)", .string($0.value)) })
         var referrers: Properties = [:]
         referrers["$referrer"] = origin.map { .string($0.text) }
         if !campaign.isEmpty {
@@ -155,21 +157,6 @@ public final class Links: Processor {
             if isTruncated { event.report(.truncatedString) }
             if address?.isRepaired == true { event.report(.repairedLink) }
         }
-    }
-
-    /// Adds the campaign of a push message. Its name and source take precedence over the link's.
-    private func fill(_ campaign: inout Properties, with given: Properties, _ isTruncated: inout Bool) {
-        var given = given
-        for name in ["$utm_campaign", "$utm_source"] {
-            guard let text = given[name]?.string else { continue }
-            let limited = text.limited(toBytes: LinkAddress.maximumValueBytes)
-            if limited.utf8.count < text.utf8.count { isTruncated = true }
-            campaign[name] = .string(limited)
-        }
-        // A message without a campaign doesn't replace the last one.
-        guard !campaign.isEmpty else { return }
-        given.addDefaults(["$utm_source": "push"])
-        campaign.addDefaults(given)
     }
 
     // MARK: Processor
@@ -215,11 +202,8 @@ private struct Campaigns: PersistedValue {
     init() {}
 
     init?(_ object: Properties) {
-        for (name, path) in [("first", \Campaigns.first), ("last", \Campaigns.last)] {
-            guard let value = object[name] else { continue }
-            guard let properties = value.object else { return nil }
-            self[keyPath: path] = properties
-        }
+        (first, last) = (object["first"]?.object, object["last"]?.object)
+        guard (object["first"] == nil) == (first == nil), (object["last"] == nil) == (last == nil) else { return nil }
         updateProperties()
     }
 

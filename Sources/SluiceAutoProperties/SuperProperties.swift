@@ -13,20 +13,21 @@ struct SuperProperties {
     }
     var dynamic: [Dynamic] = []
     private let automatic: Properties
+    /// The names of automatic properties that are left out.
+    private let omitted: Set<String>
     var network: Properties {
         didSet { quarter = nil }
     }
 
-    /// ``registered``, then ``automatic``, then ``network``, then the offset of ``quarter``. They are joined when one
-    /// of them changes, not for each event.
+    /// ``registered``, then ``automatic``, ``network`` and the offset of ``quarter`` without ``omitted``. They are joined when
+    /// one of them changes, not for each event.
     private var constant: Properties = [:]
     /// The quarter of an hour since 1970 for which ``constant`` is valid. Time zone offsets change only at its
     /// beginning.
     private var quarter: Int64?
 
-    init(automatic: Properties, network: Properties) {
-        self.automatic = automatic
-        self.network = network
+    init(automatic: Properties, network: Properties, omitted: Set<String>) {
+        (self.automatic, self.network, self.omitted) = (automatic, network, omitted)
     }
 
     mutating func registerDynamic(_ name: String, _ value: @escaping @Sendable () -> PropertyValue?) {
@@ -44,10 +45,12 @@ struct SuperProperties {
         let time = event.time
         let quarter = time.milliseconds / 900_000 - (time.milliseconds < 0 ? 1 : 0)
         if quarter != self.quarter {
+            var automatic = automatic
+            automatic.addDefaults(network)
+            if let offset = utcOffset(time) { automatic.addDefaults(["$utc_offset": .int(offset)]) }
+            automatic.removeAll { omitted.contains($0.name) }
             constant = registered
             constant.addDefaults(automatic)
-            constant.addDefaults(network)
-            if let offset = utcOffset(time) { constant.addDefaults(["$utc_offset": .int(offset)]) }
             constant = constant.shared()
             self.quarter = quarter
         }

@@ -19,20 +19,20 @@
             let screen = screenSize
             let information = Bundle.main.infoDictionary ?? [:]
             var properties = Properties(known: [
-                "$os": .string(systemName),
-                "$os_version": systemValue("kern.osproductversion").map { .string($0) },
-                "$architecture": .string(architecture),
+                "$os": systemName,
+                "$os_version": systemValue("kern.osproductversion"),
+                "$architecture": architecture,
                 "$manufacturer": "Apple",
-                "$model": systemValue(modelKey).map { .string($0) },
-                "$app_name": (information["CFBundleName"] as? String).map { .string($0) },
-                "$app_version": (information["CFBundleShortVersionString"] as? String).map { .string($0) },
-                "$app_build": (information["CFBundleVersion"] as? String).map { .string($0) },
-                "$app_id": Bundle.main.bundleIdentifier.map { .string($0) },
-                "$locale": .string(Locale.current.identifier),
-                "$country": Locale.current.region.map { .string($0.identifier) },
-                "$timezone": .string(TimeZone.current.identifier),
-                "$screen_width": screen.map { .int(Int($0.width)) },
-                "$screen_height": screen.map { .int(Int($0.height)) },
+                "$model": systemValue(modelKey),
+                "$app_name": information["CFBundleName"] as? String,
+                "$app_version": information["CFBundleShortVersionString"] as? String,
+                "$app_build": information["CFBundleVersion"] as? String,
+                "$app_id": Bundle.main.bundleIdentifier,
+                "$locale": Locale.current.identifier,
+                "$country": Locale.current.region?.identifier,
+                "$timezone": TimeZone.current.identifier,
+                "$screen_width": screen.map { Int($0.width) },
+                "$screen_height": screen.map { Int($0.height) },
             ])
             #if canImport(CoreTelephony) && !os(macOS) && !os(tvOS) && !os(watchOS) && !os(visionOS)
                 properties["$carrier"] = carrier.map { .string($0) }

@@ -5,12 +5,12 @@ extension SystemReader {
     var containerProperties: Properties {
         let groups = ControlGroups(file("/proc/self/cgroup") ?? "")
         return Properties(known: [
-            "$container_runtime": containerRuntime(groups).map { .string($0) },
-            "$container_id": containerID(groups).map { .string($0) },
+            "$container_runtime": containerRuntime(groups),
+            "$container_id": containerID(groups),
             "$orchestrator": environment("KUBERNETES_SERVICE_HOST") == nil ? nil : "kubernetes",
-            "$cgroup": groups.name.map { .string($0) },
-            "$memory_limit": memoryLimit(groups).map { .int($0) },
-            "$cpu_limit": processorLimit(groups).map { .double($0) },
+            "$cgroup": groups.name,
+            "$memory_limit": memoryLimit(groups),
+            "$cpu_limit": processorLimit(groups),
         ])
     }
 

@@ -6,7 +6,7 @@ extension SystemReader {
     static var current: SystemReader {
         tzset()
         var reader = SystemReader(
-            file: { contents(of: $0) },
+            contents: { contents(of: $0) },
             link: { target(ofLink: $0) },
             names: { names(in: $0) },
             environment: { name in getenv(name).map { String(cString: $0) } },
@@ -25,8 +25,7 @@ extension SystemReader {
     /// More than any of the files contains.
     private static let maximumBytes = 1_048_576
 
-    /// Returns the text of a file. Invalid UTF-8 is repaired, because the text becomes the value of a property.
-    private static func contents(of path: String) -> String? {
+    private static func contents(of path: String) -> [UInt8]? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
@@ -42,7 +41,7 @@ extension SystemReader {
                 return nil
             }
         }
-        return String(decoding: bytes, as: UTF8.self)
+        return bytes
     }
 
     private static func target(ofLink path: String) -> String? {

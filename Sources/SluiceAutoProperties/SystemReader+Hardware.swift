@@ -6,13 +6,12 @@ extension SystemReader {
     var hardwareProperties: Properties {
         let screen = screen
         return Properties(known: [
-            "$manufacturer": firmware("/sys/class/dmi/id/sys_vendor").map { .string($0) },
-            "$model": (firmware("/sys/class/dmi/id/product_name") ?? firmware("/proc/device-tree/model"))
-                .map { .string($0) },
-            "$cpu_count": processorCount.map { .int($0) },
-            "$memory_size": memorySize.map { .int($0) },
-            "$screen_width": screen.map { .int($0.width) },
-            "$screen_height": screen.map { .int($0.height) },
+            "$manufacturer": firmware("/sys/class/dmi/id/sys_vendor"),
+            "$model": firmware("/sys/class/dmi/id/product_name") ?? firmware("/proc/device-tree/model"),
+            "$cpu_count": processorCount,
+            "$memory_size": memorySize,
+            "$screen_width": screen?.width,
+            "$screen_height": screen?.height,
         ])
     }
 

@@ -2,6 +2,7 @@ import Sluice
 
 /// Reads the kind of network that the machine uses at this moment.
 extension SystemReader {
+    /// The properties of the network at this moment.
     var networkProperties: Properties {
         guard let type = networkType() ?? routedNetworkType else { return [:] }
         return ["$network_type": .string(type), "$wifi": .bool(type == "wifi")]

@@ -5,11 +5,11 @@ extension SystemReader {
     var operatingSystemProperties: Properties {
         let release = OSRelease(file("/etc/os-release") ?? file("/usr/lib/os-release") ?? "")
         return Properties(known: [
-            "$os": kernel.flatMap { trimmed($0.name) }.map { .string($0) },
-            "$os_name": release.values["NAME"].map { .string($0) },
-            "$os_version": release.values["VERSION_ID"].map { .string($0) },
-            "$kernel_version": kernel.flatMap { trimmed($0.release) }.map { .string($0) },
-            "$architecture": kernel.flatMap { trimmed($0.machine) }.map { .string($0) },
+            "$os": kernel.flatMap { trimmed($0.name) },
+            "$os_name": release.values["NAME"],
+            "$os_version": release.values["VERSION_ID"],
+            "$kernel_version": kernel.flatMap { trimmed($0.release) },
+            "$architecture": kernel.flatMap { trimmed($0.machine) },
         ])
     }
 }
@@ -27,22 +27,11 @@ struct OSRelease {
     }
 
     private static func unquoted(_ text: Substring) -> String {
-        var result = ""
-        var quote: Character?
-        var isEscaped = false
-        for character in text {
-            if isEscaped {
-                result.append(character)
-                isEscaped = false
-            } else if character == "\\", quote != "'" {
-                isEscaped = true
-            } else if character == quote {
-                quote = nil
-            } else if quote == nil, character == "\"" || character == "'" {
-                quote = character
-            } else {
-                result.append(character)
-            }
+        let quote = text.first.flatMap { $0 == "\"" || $0 == "'" ? $0 : nil }
+        var (rest, result) = (quote == nil ? text : text.dropFirst(), "")
+        while let character = rest.popFirst(), character != quote {
+            let escaped = character == "\\" && quote != "'" ? rest.popFirst() : nil
+            result.append(escaped ?? character)
         }
         return result
     }

@@ -5,12 +5,12 @@ extension SystemReader {
     var processProperties: Properties {
         let program = programName
         return Properties(known: [
-            "$app_name": program.map { .string($0) },
-            "$process_id": .int(processID),
-            "$process_name": program.map { .string($0) },
-            "$host_name": kernel.flatMap { trimmed($0.hostName) }.map { .string($0) },
+            "$app_name": program,
+            "$process_id": processID,
+            "$process_name": program,
+            "$host_name": kernel.flatMap { trimmed($0.hostName) },
             "$runtime": "Swift",
-            "$runtime_version": .string(Self.compilerVersion),
+            "$runtime_version": Self.compilerVersion,
         ])
     }
 

@@ -5,9 +5,9 @@ extension SystemReader {
     var regionProperties: Properties {
         let locale = locale
         return Properties(known: [
-            "$locale": locale.map { .string($0) },
-            "$country": locale.flatMap(country).map { .string($0) },
-            "$timezone": timeZone.map { .string($0) },
+            "$locale": locale,
+            "$country": locale.flatMap(country),
+            "$timezone": timeZone,
         ])
     }
 
@@ -41,31 +41,38 @@ extension SystemReader {
         let variable = environment("TZ").map { $0.hasPrefix(":") ? $0.dropFirst() : $0[...] }
         if variable == "" || variable == "UTC" { return "UTC" }
         let path = variable.map { file(of: $0) } ?? "/etc/localtime"
-        guard isZone(path) else { return nil }
-        if let variable, !variable.hasPrefix("/"), let name = name(variable.split(separator: "/")[...]) { return name }
-        if let name = zone(at: path) { return name }
-        guard path == "/etc/localtime", let line = line("/etc/timezone"), isZone(file(of: line[...])) else {
-            return nil
+        guard let rules = contents(path), isWhole(rules) else { return nil }
+        if let variable, !variable.hasPrefix("/"), let name = name(variable.split(separator: "/")[...], rules) {
+            return name
         }
-        return name(line.split(separator: "/")[...])
+        if let name = zone(at: path, rules) { return name }
+        guard path == "/etc/localtime", let line = line("/etc/timezone") else { return nil }
+        return name(line.split(separator: "/")[...], rules)
     }
 
     private func file(of zone: Substring) -> String {
         zone.hasPrefix("/") ? String(zone) : "\(environment("TZDIR") ?? "/usr/share/zoneinfo")/\(zone)"
     }
 
-    private func isZone(_ path: String) -> Bool { file(path)?.hasPrefix("TZif") == true }
+    /// Whether a file has the form of RFC 9636. It ends with a line of text, which one that was cut doesn't have.
+    private func isWhole(_ rules: [UInt8]) -> Bool {
+        rules.starts(with: "TZif".utf8) && rules.last == 0x0A
+            && rules.dropLast().reversed().prefix { $0 != 0x0A }.allSatisfy { (0x20...0x7E).contains($0) }
+    }
 
     /// The name that the path of a zone's file has, or the path that it links to.
-    private func zone(at path: String, links: Int = 8) -> String? {
+    private func zone(at path: String, _ rules: [UInt8], links: Int = 8) -> String? {
         let parts = path.split(separator: "/")
-        if let root = parts.lastIndex(of: "zoneinfo"), let name = name(parts[(root + 1)...]) { return name }
-        return links > 0 && path.hasPrefix("/") ? link(path).flatMap { zone(at: $0, links: links - 1) } : nil
+        if let root = parts.lastIndex(of: "zoneinfo"), let name = name(parts[(root + 1)...], rules) { return name }
+        return links > 0 && path.hasPrefix("/") ? link(path).flatMap { zone(at: $0, rules, links: links - 1) } : nil
     }
 
     /// The name in the time zone database, which begins with a capital letter. `Factory` stands for an unknown zone, and
-    /// `posix` and `right` are directories with the same zones, without and with leap seconds.
-    private func name(_ parts: ArraySlice<Substring>) -> String? {
+    /// `posix` and `right` are directories with the same zones, without and with leap seconds. Nil if the zone of that name has
+    /// other rules than the ones in force.
+    private func name(_ parts: ArraySlice<Substring>, _ rules: [UInt8]) -> String? {
+        let isPath = parts.contains(".") || parts.contains("..")
+        guard !isPath, contents(file(of: parts.joined(separator: "/")[...])) == rules else { return nil }
         let parts = parts.first == "posix" || parts.first == "right" ? parts.dropFirst() : parts
         guard parts.first?.first?.isUppercase == true, parts.first != "Factory" else { return nil }
         return parts.joined(separator: "/")

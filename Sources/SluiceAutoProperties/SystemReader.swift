@@ -10,8 +10,8 @@ struct SystemReader: Sendable {
         var hostName: String
     }
 
-    /// Returns the text of a file, or nil if it can't be read.
-    var file: @Sendable (_ path: String) -> String? = { _ in nil }
+    /// Returns the bytes of a file, or nil if it can't be read.
+    var contents: @Sendable (_ path: String) -> [UInt8]? = { _ in nil }
     /// Returns the target of a symbolic link.
     var link: @Sendable (_ path: String) -> String? = { _ in nil }
     /// Returns the names in a directory. Empty if it can't be read.
@@ -28,8 +28,6 @@ struct SystemReader: Sendable {
     var platform: Properties = [:]
     /// Returns the kind of network at this moment.
     var networkType: @Sendable () -> String? = { nil }
-    /// The names of properties of the network that are left out.
-    var omitted: Set<String> = []
 
     /// Returns all automatic properties except the library's and the network's. If several sources have a name, the
     /// first one is used.
@@ -43,20 +41,8 @@ struct SystemReader: Sendable {
         return properties
     }
 
-    /// The properties of the network at this moment.
-    var network: Properties {
-        var properties = networkProperties
-        properties.removeAll { omitted.contains($0.name) }
-        return properties
-    }
-
-    /// The same source, without the properties of these names that can change later.
-    func without(_ names: Set<String>) -> SystemReader {
-        var reader = self
-        reader.omitted = names
-        if names.contains("$utc_offset") { reader.utcOffset = { _ in nil } }
-        return reader
-    }
+    /// Returns the text of a file. Invalid UTF-8 is repaired, because the text becomes the value of a property.
+    func file(_ path: String) -> String? { contents(path).map { String(decoding: $0, as: UTF8.self) } }
 
     /// Returns the first line of a file without the blanks around it. Nil if it is empty.
     func line(_ path: String) -> String? {
@@ -79,7 +65,7 @@ extension StringProtocol {
 
 extension Properties {
     /// Creates a list of the known properties. Nil leaves a property out.
-    init(known properties: KeyValuePairs<String, PropertyValue?>) {
-        self.init(properties.compactMap { name, value in value.map { (name, $0) } })
+    init(known properties: KeyValuePairs<String, (any PropertyConvertible)?>) {
+        self.init(properties.compactMap { name, value in value.map { (name, $0.propertyValue) } })
     }
 }

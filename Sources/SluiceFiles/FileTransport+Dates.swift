@@ -23,12 +23,10 @@ extension FileTransport {
                     continue
                 }
                 let number = calendar.number(of: local)
-                if let place = places[number] {
-                    groups[place].events.append(index)
-                } else {
-                    places[number] = groups.count
-                    groups.append(Group(folder: calendar.folder(of: local), events: [index]))
-                }
+                let place = places[number] ?? groups.count
+                if place == groups.count { groups.append(Group(folder: calendar.folder(of: local), events: [])) }
+                groups[place].events.append(index)
+                places[number] = place
             } catch {
                 verdicts[index] = .unsendable(reason: "the event has no readable time")
             }
@@ -36,26 +34,37 @@ extension FileTransport {
         return (groups, verdicts)
     }
 
-    /// The midnight up to which dates have expired. Nil without a maximum age.
+    /// The time up to which dates have expired. Nil without a maximum age.
     private var firstDate: Timestamp? {
-        guard let maximumAge else { return nil }
-        let now = calendar.local(state.withLock(\.time).wallTime())
-        return Timestamp(milliseconds: now.milliseconds - maximumAge.components.seconds * 1_000)
+        maximumAge.map { Timestamp(milliseconds: today.milliseconds - $0.components.seconds * 1_000) }
+    }
+
+    /// The local time, by the earlier one of two clocks: a wall clock that is set forth later expires nothing, and one
+    /// that was ahead at the opening expires nothing from its correction on.
+    private var today: Timestamp {
+        let (wall, start) = state.withLock { ($0.time.wallTime().clamped, $0.start.wall.milliseconds) }
+        return calendar.local(min(wall, Timestamp(milliseconds: start + passed)))
+    }
+
+    /// The milliseconds since the opening.
+    private var passed: Int64 {
+        state.withLock { $0.time.continuousTime() - $0.start.continuous }.components.seconds * 1_000
     }
 
     /// Removes expired files, once a day.
     func removeExpired(in lake: Lake) {
         guard let firstDate else { return }
-        let today = EventCalendar.end(ofDayOf: calendar.local(state.withLock(\.time).wallTime()))
+        let today = EventCalendar.end(ofDayOf: today)
         let (isDue, observer) = state.withLock { state in
             defer { state.lastExpiry = today }
             return (state.lastExpiry != today, state.observer)
         }
         guard isDue else { return }
-        let expired = lake.removeFiles(before: firstDate)
+        // A date that had expired more than a year before the opening is kept: a wrong clock is more probable.
+        let expired = lake.removeFiles(before: firstDate, within: 365 * 86_400_000 + passed)
         if expired.kept > 0 {
             observer.note(
-                "\(expired.kept) dates of \"\(lake.path)\" have passed the maximumAge by more than a year, and are kept, as the "
+                "\(expired.kept) dates of \"\(lake.path)\" had passed the maximumAge by more than a year, and are kept, as the "
                     + "clock can be wrong: set it, or remove their folders yourself")
         }
         if expired.files > 0 {

@@ -34,6 +34,8 @@ public final class FileTransport: Transport {
     struct State {
         var lake: Lake?
         var time: any TimeSource = PipelineEnvironment.systemTime
+        /// The clocks at the opening.
+        var start = (wall: Timestamp(milliseconds: 0), continuous: Duration.zero)
         var observer = TransportObserver()
         /// The day at which expired files were last removed.
         var lastExpiry: Timestamp?
@@ -68,7 +70,10 @@ public final class FileTransport: Transport {
     ///     for each event, must always return the same for the same time, and is rounded to seconds within one day.
     ///   - maximumAge: The time after the end of a date when the files of that date are removed. They stay forever by default.
     ///     Events that are already too old become dead letters. It needs at least a day. A file doesn't say who wrote it, so
-    ///     the shortest age of all transports on a folder counts.
+    ///     the shortest age of all transports on a folder counts. Ages are measured by the earlier one of two clocks:
+    ///     the wall clock, and the time since the pipeline was built. So setting the wall clock forth removes nothing until
+    ///     a new pipeline is built. One that is built while the clock is ahead removes files too early, if it is ahead by
+    ///     less than a year, and refuses events that are too old by it, until the clock is set right.
     public convenience init(
         at folder: String, gzip: Bool = true, partition: EventPartition = .day,
         utcOffset: @escaping @Sendable (Timestamp) -> Duration = { _ in .zero }, maximumAge: Duration? = nil
@@ -93,15 +98,13 @@ public final class FileTransport: Transport {
     /// - Parameters:
     ///   - observer: Gets a message when files were removed because of their age, and one if many small files are written, as by
     ///     ``Sluice/DeliveryPolicy/standard``.
-    ///   - environment: The wall clock for `maximumAge`.
+    ///   - environment: The clocks for `maximumAge`.
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the path or the age is invalid, and
     ///   ``Sluice/SluiceError/Code/missingLibrary`` if files should be compressed and the system has no zlib.
     public func open(
         _ observer: TransportObserver = TransportObserver(), in environment: PipelineEnvironment = PipelineEnvironment()
     ) throws(SluiceError) {
-        if let flaw = FilePath.flaw(of: folder) {
-            throw SluiceError(.invalidArgument, "the folder \"\(folder)\" of FileTransport \(flaw)")
-        }
+        try FilePath.require(folder, "the folder of FileTransport")
         if let maximumAge, maximumAge < .seconds(86_400) || maximumAge > Self.longestAge {
             throw SluiceError(
                 .invalidArgument, "a maximumAge of \(maximumAge) for files: use a day to a thousand years, or nil")
@@ -120,7 +123,8 @@ public final class FileTransport: Transport {
                 cause: error)
         }
         let lake = Lake(path, files, random: environment.random)
-        state.withLock { $0 = State(lake: lake, time: environment.time, observer: observer) }
+        let start = (environment.time.wallTime().clamped, environment.time.continuousTime())
+        state.withLock { $0 = State(lake: lake, time: environment.time, start: start, observer: observer) }
     }
 
     private static let longestAge = Duration.seconds(1_000 * 365 * 86_400)

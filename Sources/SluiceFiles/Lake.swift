@@ -145,16 +145,14 @@ extension Lake {
         var failure: FileError?
     }
 
-    /// A date is removed within this time after it has expired. Later, a wrong clock is more probable.
-    private static let longestDelay: Int64 = 365 * 86_400_000
-
-    /// Removes the files of the dates that end before `limit`, and the folders that are then empty.
-    func removeFiles(before limit: Timestamp) -> Expired {
+    /// Removes the files of the dates that end within so many milliseconds before `limit`, and the folders that are
+    /// then empty. Earlier dates stay, and are counted.
+    func removeFiles(before limit: Timestamp, within delay: Int64) -> Expired {
         var expired = Expired()
         do throws(FileError) {
             for date in try listed(".") {
                 guard let end = EventCalendar.end(ofFolder: date), end <= limit else { continue }
-                guard limit.milliseconds - end.milliseconds < Self.longestDelay else {
+                guard limit.milliseconds - end.milliseconds < delay else {
                     expired.kept += 1
                     continue
                 }

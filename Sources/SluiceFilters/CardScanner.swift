@@ -83,8 +83,9 @@ enum CardScanner {
     private static func isCard(_ digits: [UInt8]) -> Bool {
         guard (13...19).contains(digits.count) else { return false }
         let prefix = digits[..<4].reduce(0) { $0 * 10 + Int($1) }
-        return issuers.contains { $0.prefixes.contains(prefix) && $0.lengths.contains(digits.count) }
-            && hasRightCheckDigit(digits)
+        return issuers.contains { lengths, prefixes in
+            lengths.contains(digits.count) && prefixes.contains { $0.contains(prefix) }
+        } && hasRightCheckDigit(digits)
     }
 
     /// Luhn's algorithm. From the right, every second digit is doubled, and the digits of the results are added.
@@ -97,21 +98,14 @@ enum CardScanner {
         return sum % 10 == 0
     }
 
-    /// The range of an issuer's first four digits, and the lengths of its numbers.
-    private static let issuers: [(prefixes: ClosedRange<Int>, lengths: [Int])] = [
-        (4_000...4_999, [13, 16, 19]),  // Visa
-        (5_100...5_599, [16]),  // Mastercard
-        (2_221...2_720, [16]),  // Mastercard
-        (3_400...3_499, [15]),  // American Express
-        (3_700...3_799, [15]),  // American Express
-        (3_000...3_059, [14, 16]),  // Diners Club
-        (3_600...3_699, [14, 16]),  // Diners Club
-        (3_800...3_999, [14, 16]),  // Diners Club
-        (3_528...3_589, [16, 17, 18, 19]),  // JCB
-        (6_000...6_999, [16, 17, 18, 19]),  // Discover, UnionPay, Maestro
-        (8_100...8_171, [16, 17, 18, 19]),  // UnionPay
-        (5_000...5_099, [13, 14, 15, 16, 17, 18, 19]),  // Maestro
-        (5_600...5_899, [13, 14, 15, 16, 17, 18, 19]),  // Maestro
-        (2_200...2_204, [16, 17, 18, 19]),  // Mir
+    /// The lengths of an issuer's numbers, and the ranges of their first four digits.
+    private static let issuers: [(lengths: [Int], prefixes: [ClosedRange<Int>])] = [
+        ([13, 16, 19], [4_000...4_999]),  // Visa
+        ([16], [5_100...5_599, 2_221...2_720]),  // Mastercard
+        ([15], [3_400...3_499, 3_700...3_799]),  // American Express
+        ([14, 16], [3_000...3_059, 3_600...3_699, 3_800...3_999]),  // Diners Club
+        // JCB; Discover, UnionPay and Maestro; UnionPay; Mir
+        ([16, 17, 18, 19], [3_528...3_589, 6_000...6_999, 8_100...8_171, 2_200...2_204]),
+        ([13, 14, 15, 16, 17, 18, 19], [5_000...5_099, 5_600...5_899]),  // Maestro
     ]
 }

@@ -57,7 +57,12 @@ public final class CollectionSettings: Processor {
     /// Turns collection on or off. The setting takes effect immediately, and is on disk when this method returns.
     ///
     /// ```swift
-    /// try CollectionSettings(persistedIn: .file(stateDirectory)).setEnabled(true)
+    /// let settings = CollectionSettings(persistedIn: .file(stateDirectory))
+    /// let pipeline = try Pipeline {
+    ///     settings
+    ///     …
+    /// }
+    /// try settings.setEnabled(false)  // The object that stands in the pipeline.
     /// ```
     ///
     /// While collection is off, events are dropped as ``Sluice/DropReason/collectionDisabled``, also those that a stage below has
@@ -66,6 +71,7 @@ public final class CollectionSettings: Processor {
     ///
     /// - Parameter isEnabled: Whether events pass.
     /// - Throws: The error of the place where the settings are kept. The setting then lasts until the process ends.
+    ///   ``Sluice/SluiceError/Code/invalidPipeline`` if another object stands in a pipeline with this place: nothing changes.
     public func setEnabled(_ isEnabled: Bool) throws(SluiceError) {
         try settings.save { $0.isEnabled = isEnabled }
     }

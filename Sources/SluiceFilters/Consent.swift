@@ -14,7 +14,8 @@ public import Sluice
 /// List it above all other stages, so they never see a dropped event. To hold events until the user answers, pass
 /// `whilePending: .hold`, and list it below all other stages. Held events keep their ids, their times and the
 /// properties that the stages above have added. They wait in memory only, never on disk. Events that are tracked during
-/// ``grant()`` continue after the held ones, so all events of a caller keep their order.
+/// ``grant()`` continue after the held ones, so all events of a caller keep their order. Above the routes, this also applies
+/// to the events that plugins make in a route: they continue in that route only, and end with their pipeline.
 ///
 /// ## Nothing is stored without consent
 ///
@@ -93,14 +94,6 @@ public final class Consent: Processor {
         }
 
         static func == (one: Answer, other: Answer) -> Bool { one.object == other.object }
-
-        var status: Status {
-            switch kind {
-            case .pending, .lost: .pending
-            case .granted: .granted
-            case .denied: .denied
-            }
-        }
     }
 
     /// The treatment of events before the user has answered.
@@ -114,12 +107,21 @@ public final class Consent: Processor {
     }
 
     private struct Held {
-        var events: ArraySlice<Event> = []
+        var events: ArraySlice<(event: PluginEvent, bytes: Int)> = []
         var bytes = 0
         /// The last `$AppInstall` and `$SignUp` that were dropped before the answer, by their names.
         var missed: [String: Event] = [:]
         /// The thread that lets the events continue.
         var releaser: UInt?
+
+        /// Takes all events, or those that don't move with the consent, because other plugins have made them.
+        mutating func take(all: Bool) -> [PluginEvent] {
+            let taken = events.map(\.event).filter { all || $0.place != nil }
+            events.removeAll { all || $0.event.place != nil }
+            bytes = events.reduce(0) { $0 + $1.bytes }
+            if all { missed = [:] }
+            return taken
+        }
     }
 
     /// Connects this plugin to its pipelines.
@@ -161,13 +163,18 @@ public final class Consent: Processor {
         }
     }
 
+    deinit {
+        // Their plugins may be listed in another pipeline, whose ledger then counts them.
+        for event in waiting.withLock({ $0.take(all: true) }) { event.plugin.drop(event, because: .shutDown) }
+    }
+
     /// The user's answer. It is `pending` while it can't be read, and after a launch whose ``grant()`` or ``deny()`` threw: the
     /// answer could not be kept, so ask once more.
     ///
     /// ```swift
     /// if consent.status == .pending { askForConsent() }
     /// ```
-    public var status: Status { answer.value.status }
+    public var status: Status { [.granted: .granted, .denied: .denied][answer.value.kind] ?? .pending }
 
     /// The number of events that wait for the answer.
     public var held: Int { waiting.withLock { $0.events.count } }
@@ -226,17 +233,17 @@ public final class Consent: Processor {
         guard isFirst else { return nil }
         var signUps: Set<EventID> = []
         while let event = nextHeld() {
-            if context.forward(event), event.name == "$SignUp" { signUps.insert(event.id) }
+            if context.forward(event), event.event.name == "$SignUp" { signUps.insert(event.event.id) }
         }
         if let install = waiting.withLock({ $0.missed.removeValue(forKey: "$AppInstall") }) { insert(install) }
         return signUps
     }
 
     /// Takes one event at a time, because a denial must end the release. After the last one, later events pass.
-    private func nextHeld() -> Event? {
+    private func nextHeld() -> PluginEvent? {
         waiting.withLock { held in
             if answer.value.isReleasing {
-                if let event = held.events.popFirst() { return event }
+                if let event = held.events.popFirst()?.event { return event }
                 answer.note { $0.isReleasing = false }
                 (held.events, held.bytes) = ([], 0)
             }
@@ -260,9 +267,10 @@ public final class Consent: Processor {
     /// ```
     ///
     /// - Throws: The error of the place where the answer or a state is kept. The denial then lasts until the process
-    ///   ends. Call this method later to repeat it.
+    ///   ends. Call this method later to repeat it. ``Sluice/SluiceError/Code/invalidPipeline`` if another object stands in a
+    ///   pipeline with this place: call this method of that object.
     public func deny() throws(SluiceError) {
-        defer { for event in takeHeld() { context.drop(event, because: .consentDenied) } }
+        defer { dropHeld(.consentDenied) }
         // In memory first: nothing passes while the disk is busy or if it fails.
         answer.note { $0 = Answer(.denied) }
         // Before the answer is stored: otherwise a crash in between would leave the states.
@@ -282,6 +290,8 @@ public final class Consent: Processor {
             states.allSatisfy { ($0 as? any EventRepeating)?.repeats(except: released.contains, deliver) ?? true }
         }
         let (own, above) = states.reachable
+        // The identities of routes track by themselves what was not held.
+        for case let route as StateGate in own { _ = repeats(route.reachable.own) { _ in false } }
         // In the own chain, the processors above add their properties of this moment.
         let isDone =
             repeats(own) { event in context.track(event.name) { $0 = event } }
@@ -302,6 +312,7 @@ public final class Consent: Processor {
         try SluiceError.require(
             maximumBytes > 0, "a Consent that holds up to \(maximumBytes) bytes drops all: hold more")
         try answer.load(behind: nil)
+        dropHeld(.shutDown, all: false)
         context.whenOpen { [weak self] in
             if self?.answer.value.isReleasing == true { self?.letContinue() } else { self?.join() }
         }
@@ -310,7 +321,7 @@ public final class Consent: Processor {
     /// Keeps, drops or holds the event, depending on the answer.
     public func process(_ event: inout Event) -> Disposition {
         let known = answer.value
-        let disposition = Consent.disposition(known, whilePending) ?? hold(event)
+        let disposition = Consent.disposition(known, whilePending) ?? hold(PluginEvent(event, of: context))
         // The identity repeats the event by itself.
         if known.owesJoin, !disposition.isHold, isJoin(event) { answer.update { $0.owesJoin = false } }
         if disposition == .drop(.consentPending), event.name == "$AppInstall" || isJoin(event) {
@@ -324,24 +335,25 @@ public final class Consent: Processor {
         event.name == "$SignUp" && event.properties["$switches_user"] == nil
     }
 
-    private func hold(_ event: Event) -> Disposition {
+    private func hold(_ new: PluginEvent) -> Disposition {
         waiting.withLock { held in
             // Another thread may have recorded the answer since the first check, or may have let all held events continue.
             let known = answer.value
             if let disposition = Consent.disposition(known, whilePending) { return disposition }
             // A stage tracks it for an event that continues now.
             if known.isReleasing, held.releaser == currentThread { return .keep }
+            let (event, pending) = (new.event, Disposition.drop(.consentPending))
             // An identity below repeats it, because it doesn't know that the event is held.
-            let id = event.id
-            if event.name == "$SignUp", held.events.contains(where: { $0.id == id }) { return .drop(.consentPending) }
+            if event.name == "$SignUp", held.events.contains(where: { $0.0.event.id == event.id }) { return pending }
             do throws(SluiceError) {
                 let limit = known.isReleasing ? .max : maximumBytes - held.bytes
-                held.bytes += try EventLine(event, limit: limit).bytes.count
+                let bytes = try EventLine(event, limit: limit).bytes.count
+                held.bytes += bytes
+                held.events.append((new, bytes))
             } catch {
-                return .drop(.consentPending)
+                return pending
             }
-            held.events.append(event)
-            return context.hold(event)
+            return context.hold(new)
         }
     }
 
@@ -355,38 +367,32 @@ public final class Consent: Processor {
     }
 
     /// Drops held events. The answer stays.
-    public func forget() {
-        for event in takeHeld() { context.drop(event, because: .deleted) }
-    }
+    public func forget() { dropHeld(.deleted) }
 
     /// Nil if an event is held.
     private static func disposition(_ answer: Answer, _ whilePending: WhilePending) -> Disposition? {
-        switch answer.kind {
-        case .granted: answer.isReleasing ? nil : .keep
-        case .denied: .drop(.consentDenied)
-        case .lost where whilePending == .keep: .drop(.consentPending)
-        case .pending, .lost:
-            switch whilePending {
-            case .keep: .keep
-            case .drop: .drop(.consentPending)
-            case .hold: nil
-            }
+        switch (answer.kind, whilePending) {
+        case (.granted, _): answer.isReleasing ? nil : .keep
+        case (.denied, _): .drop(.consentDenied)
+        case (.pending, .keep): .keep
+        case (.pending, .hold), (.lost, .hold): nil
+        case (.pending, .drop), (.lost, _): .drop(.consentPending)
         }
     }
 
-    private func takeHeld() -> ArraySlice<Event> {
-        waiting.withLock { held in
-            defer { (held.events, held.bytes, held.missed) = ([], 0, [:]) }
-            return held.events
-        }
+    /// Ends held events.
+    private func dropHeld(_ reason: DropReason, all: Bool = true) {
+        for event in waiting.withLock({ $0.take(all: all) }) { context.drop(event, because: reason) }
     }
 }
 
 extension Consent: StateKeeper {
-    package var refusal: DropReason? { states.refusal }
+    package func admit(_ event: PluginEvent) -> Disposition {
+        Consent.disposition(answer.value, whilePending) ?? hold(event)
+    }
 
     package func gate(below gate: StateGate) throws -> StateGate {
-        try answer.load(behind: nil)
+        try StateGate.$current.withValue(gate) { try answer.load(behind: nil) }
         states.stand(below: gate)
         return states
     }

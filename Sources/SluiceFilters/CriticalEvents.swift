@@ -21,6 +21,12 @@ public struct CriticalEvents: Processor {
         self.names = names
     }
 
+    /// Checks the names.
+    ///
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if a name is blank, has a blank or an invisible
+    ///   character at an end, or contains a control character.
+    public func prepare() throws { try SluiceError.require(names: names, of: "named") }
+
     /// Makes the event critical if its name is listed.
     public func process(_ event: inout Event) -> Disposition {
         if names.contains(event.name) { event.priority = .critical }

@@ -9,9 +9,9 @@ public import Sluice
 /// }
 /// ```
 ///
-/// Two events are equal if they have the same name, user ids and properties, in any order. Their ids and times don't count.
-/// The filter compares hashes of 64 bits. Ids are hashed by their bytes, and other texts by their characters. List the
-/// filter above stages that add properties which change with every event.
+/// Two events are equal if they have the same name, user ids and properties, in any order. Their ids and times don't
+/// count. The filter compares hashes of 64 bits. Names are compared by their characters, and ids and other values by
+/// their bytes, as receivers do. List the filter above stages that add properties which change with every event.
 ///
 /// Repeated events are dropped as ``Sluice/DropReason/duplicate``.
 public final class Deduplication: Processor {
@@ -70,19 +70,36 @@ public final class Deduplication: Processor {
     private static func hash(of event: Event) -> Int {
         var hasher = Hasher()
         hasher.combine(event.name)
-        for var id in [event.distinctID, event.anonymousID, event.loginID] {
-            hasher.combine(id?.utf8.count)
-            id?.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-        }
-        // A sum, because the order of properties doesn't count.
-        var sum = 0
-        event.properties.forEachPair { name, value in
-            var pair = Hasher()
-            pair.combine(copy name)
-            pair.combine(copy value)
-            sum &+= pair.finalize()
-        }
-        hasher.combine(sum)
+        for id in [event.distinctID, event.anonymousID, event.loginID] { hasher.add(id.map { .string($0) } ?? .null) }
+        hasher.add(.object(event.properties))
         return hasher.finalize()
+    }
+}
+
+extension Hasher {
+    /// Names are equal if their characters are, and values if their bytes are.
+    // A number for each kind, so that an empty text, list and object differ.
+    fileprivate mutating func add(_ value: PropertyValue) {
+        switch value {
+        case .string(var text):
+            combine(1)
+            text.withUTF8 { combine(bytes: UnsafeRawBufferPointer($0)) }
+            combine(text.utf8.count)
+        case .array(let array):
+            combine(2)
+            for element in array { add(element) }
+            combine(array.count)
+        case .object(let object):
+            // A sum, because the order of properties doesn't count.
+            var sum = 3
+            object.forEachPair { name, value in
+                var pair = Hasher()
+                pair.combine(copy name)
+                pair.add(copy value)
+                sum &+= pair.finalize()
+            }
+            combine(sum)
+        case .int, .double, .bool, .date, .null: combine(value)
+        }
     }
 }

@@ -32,12 +32,7 @@ enum EmailScanner {
     /// Fewer characters than the standard allows, because `=`, `/` and `&` occur before addresses more often than in
     /// them.
     private static func isLocal(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "%"),
-            UInt8(ascii: "'"):
-            true
-        default: byte.isDigit || byte.isLetter || byte.isBeyondASCII
-        }
+        byte.isDigit || byte.isLetter || byte.isBeyondASCII || "._+-%'".utf8.contains(byte)
     }
 
     /// Where the host name ends: behind its last label that can be a top-level domain, if that is not its first label.

@@ -13,8 +13,7 @@ public import Sluice
 /// ``Sluice/DropReason/filtered``.
 public struct EventNames: Processor {
     private let isAllowList: Bool
-    private let names: Set<String>
-    private let prefixes: [String]
+    private let names: NamePatterns
 
     /// Keeps only events that have one of these names. Include the events of plugins, such as `$AppStart`.
     ///
@@ -24,25 +23,26 @@ public struct EventNames: Processor {
     ///
     /// - Parameter names: Names and prefixes.
     public init(allowed names: Set<String>) {
-        self.init(isAllowList: true, names)
+        (isAllowList, self.names) = (true, NamePatterns(names))
     }
 
     /// Drops events that have one of these names, and keeps all others.
     ///
     /// - Parameter names: Names and prefixes.
     public init(denied names: Set<String>) {
-        self.init(isAllowList: false, names)
+        (isAllowList, self.names) = (false, NamePatterns(names))
     }
 
-    private init(isAllowList: Bool, _ names: Set<String>) {
-        self.isAllowList = isAllowList
-        self.names = names.filter { !$0.hasSuffix("*") }
-        prefixes = names.filter { $0.hasSuffix("*") }.map { String($0.dropLast()) }
+    /// Checks the names.
+    ///
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if a name is blank, has a blank or an invisible
+    ///   character at an end, or contains a control character.
+    public func prepare() throws {
+        try SluiceError.require(names: names.listed, of: isAllowList ? "allowed" : "denied")
     }
 
     /// Drops the event if its name is not allowed.
     public func process(_ event: inout Event) -> Disposition {
-        let isListed = names.contains(event.name) || prefixes.contains { event.name.hasPrefix($0) }
-        return isListed == isAllowList ? .keep : .drop(.filtered)
+        names.contains(event.name) == isAllowList ? .keep : .drop(.filtered)
     }
 }

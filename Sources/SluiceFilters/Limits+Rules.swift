@@ -77,8 +77,7 @@ extension Limits {
         limits.names = .dropProperty
         limits.reservedNames = [
             "date", "datetime", "distinct_id", "event", "event_id", "events", "first_id", "id", "original_id",
-            "device_id",
-            "properties", "second_id", "time", "user_id", "users", "user_tag*", "user_group*",
+            "device_id", "properties", "second_id", "time", "user_id", "users", "user_tag*", "user_group*",
         ]
         limits.nesting = .dropProperty
         return limits

@@ -12,12 +12,19 @@ public import Sluice
 /// Lengths are counted in UTF-16 code units, as the SDKs of vendors do on Apple's platforms and on Android. A text is
 /// cut between two characters. The lengths of names and strings hold at every depth of arrays and objects. A rule that
 /// drops a property drops the whole property of the event. Counts, characters and reserved names are checked at the top
-/// level only. Properties from the stages above count too, so list the filter above `AutoProperties` to limit only your
-/// own properties.
+/// level only. Properties from the stages above count too. List ``sensors`` below all stages that add properties,
+/// because the vendor refuses an event with a forbidden name. To limit only your own properties, list rules of your own
+/// above `AutoProperties`.
 ///
 /// The members of an object under a name that begins with `$`, such as the `$set` of a profile, count as properties: a
-/// forbidden member is left out, and the others stay. The names in `$unset` follow the rules too. An event whose kind of
-/// item or id has a forbidden name is dropped.
+/// forbidden member is left out, and the others stay. The name that is checked is the one that wire formats write:
+/// `plan` for a `$set` in `$ProfileSet`, and `set_plan` in any other event. The names in `$unset` follow the rules too.
+/// An event whose kind of item or id has a forbidden name is dropped.
+///
+/// Ids are neither cut nor left out because of their length, because a part of an id can be the id of others: `$alias`,
+/// `$original_id`, `$id_value`, `$group_key`, `$item_id`, `$product_id`, `order_id`, and the members of `$identities`
+/// and `$groups`. A member of these two that has a forbidden name is left out, whatever the rule's action, because
+/// every event has them.
 ///
 /// If cutting makes names equal, one property stays. The ledger counts changed events by ``Sluice/Sanitization``, and
 /// dropped events by ``Sluice/DropReason``.
@@ -107,8 +114,9 @@ public struct Limits: Processor {
 
     /// Checks the rules, and reads the event names of earlier launches.
     ///
-    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for a rule that allows no name at all or has a negative limit,
-    ///   and an error of the place where the event names are kept.
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for a rule that allows no name at all or has a negative
+    ///   limit, and for a reserved name with an invisible character, and an error of the place where the event names
+    ///   are kept.
     public func prepare() throws {
         let rules = [
             ("eventName", eventName, 1), ("distinctEventNames", distinctEventNames, 1),
@@ -119,6 +127,7 @@ public struct Limits: Processor {
                 rule.limit >= least,
                 "Limits with \(name) of less than \(least): choose \(least) at least, or nil for any")
         }
+        try SluiceError.require(names: reservedNames, of: "reservedNames")
         if distinctEventNames != nil { try knownNames.load() }
     }
 
@@ -129,22 +138,21 @@ public struct Limits: Processor {
             return .keep
         }
         let original = event
-        guard let refusal = limit(&event) else { return .keep }
-        if refusal.isSetAside { setAside(original, refusal.reason) }
-        return .drop(refusal.reason)
+        guard let violation = limit(&event) else { return .keep }
+        if violation.strategy == .setAside { setAside(original, violation.reason) }
+        return .drop(violation.reason)
     }
 
-    private func limit(_ event: inout Event) -> Refusal? {
-        if let violation = values.violation(of: event.name) {
-            return Refusal(violation.reason, violation.strategy)
-        }
+    /// Returns the reason to drop the event.
+    private func limit(_ event: inout Event) -> Violation? {
+        if let violation = values.violation(of: event.name) { return violation }
         if let rule = eventName, let cut = event.name.cut(to: rule.limit) {
-            guard rule.strategy == .cut else { return Refusal(.eventNameTooLong, rule.strategy) }
+            guard rule.strategy == .cut else { return Violation(.eventNameTooLong, rule.strategy) }
             event.name = cut
             event.report(.truncatedName)
         }
         if let rule = distinctEventNames, !isKnown(event.name, rule.limit) {
-            return Refusal(.tooManyEventNames, rule.strategy)
+            return Violation(.tooManyEventNames, rule.strategy)
         }
         return hold(for: event.properties) ? nil : limitProperties(of: &event)
     }
@@ -164,20 +172,20 @@ public struct Limits: Processor {
     /// Returns when the event names are stored.
     public func finish() async { await knownNames.finish() }
 
-    private func limitProperties(of event: inout Event) -> Refusal? {
+    private func limitProperties(of event: inout Event) -> Violation? {
         var kept: [(property: Property, sanitizations: [Sanitization])] = []
         var isChanged = false
+        let naming = event.name.utf8.first == UInt8(ascii: "$") ? OwnNames.names[event.name] : nil
         for property in event.properties {
             var findings = ValueLimits.Findings()
-            let fitted = values.fitted(property, &findings)
-            if let refusal = findings.refusal { return refusal }
-            isChanged = isChanged || findings.dropsProperty || fitted != nil
-            if !findings.dropsProperty { kept.append((fitted ?? property, findings.sanitizations)) }
+            let fitted = values.fitted(property, naming: naming, &findings)
+            if let violation = findings.violation, violation.dropsEvent { return violation }
+            isChanged = isChanged || findings.violation != nil || fitted != nil
+            if findings.violation == nil { kept.append((fitted ?? property, findings.sanitizations)) }
         }
         if let rule = properties, kept.count > rule.limit {
-            guard rule.strategy == .cut || rule.strategy == .dropProperty else {
-                return Refusal(.tooManyProperties, rule.strategy)
-            }
+            let violation = Violation(.tooManyProperties, rule.strategy)
+            if violation.dropsEvent { return violation }
             isChanged = true
             kept.removeLast(kept.count - max(0, rule.limit))
         }
@@ -198,33 +206,19 @@ private struct KnownNames: PersistedValue {
     init() {}
 
     init?(_ object: Properties) {
-        guard let array = object["names"]?.array else { return nil }
-        let names = array.compactMap(\.string)
-        guard names.count == array.count else { return nil }
-        self.names = Set(names)
+        guard let array = object["names"]?.array, array.allSatisfy({ $0.string != nil }) else { return nil }
+        names = Set(array.compactMap(\.string))
     }
 
     mutating func merge(stored: KnownNames) { names.formUnion(stored.names) }
 
     /// - Returns: whether the name is known now.
     mutating func add(_ name: String, _ limit: Int) -> Bool {
-        guard names.count < limit || names.contains(name) else { return false }
-        names.insert(name)
-        return true
+        if names.count < limit { names.insert(name) }
+        return names.contains(name)
     }
 
     var object: Properties { ["names": .array(PropertyArray(names.sorted().map { .string($0) }))] }
-}
-
-/// The reason to drop an event, and whether it is set aside.
-struct Refusal: Equatable {
-    let reason: DropReason
-    let isSetAside: Bool
-
-    init(_ reason: DropReason, _ strategy: Limits.Rule.Strategy) {
-        self.reason = reason
-        isSetAside = strategy == .setAside
-    }
 }
 
 extension String {

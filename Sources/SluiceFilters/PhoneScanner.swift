@@ -4,7 +4,7 @@ enum PhoneScanner {
     private struct Group {
         var separator: Separator
         /// Whether a blank beyond ASCII is part of the separator, as between thousands.
-        var isBehindTypographicBlank: Bool
+        var isTypographic: Bool
         var range: Range<Int>
         var count: Int { range.count }
     }
@@ -52,20 +52,17 @@ enum PhoneScanner {
         var position = start
         if text[position] == UInt8(ascii: "+") { position += 1 }
         var separator = Separator.none
-        var isBehindTypographicBlank = false
+        var isTypographic = false
         while position < text.count, groups.count < 10 {
             let first = position
             while position < text.count, text[position].isDigit, position - first <= 15 { position += 1 }
             if position > first {
-                groups.append(
-                    Group(
-                        separator: separator, isBehindTypographicBlank: isBehindTypographicBlank,
-                        range: first..<position))
+                groups.append(Group(separator: separator, isTypographic: isTypographic, range: first..<position))
             } else if !groups.isEmpty || text[position] != UInt8(ascii: "(") {
                 break
             }
             separator = .none
-            isBehindTypographicBlank = false
+            isTypographic = false
             // Up to two, as in ") " or " (", and a second blank after a parenthesis.
             var room = 2
             while room > 0 {
@@ -74,7 +71,7 @@ enum PhoneScanner {
                 else { break }
                 if next == .parenthesis, separator != .parenthesis { room += 1 }
                 separator = separator == .none || next == .parenthesis ? next : separator
-                isBehindTypographicBlank = isBehindTypographicBlank || blank > 1
+                isTypographic = isTypographic || blank > 1
                 position += max(1, blank)
                 room -= 1
             }
@@ -113,7 +110,7 @@ enum PhoneScanner {
     /// programs put between thousands. Ten digits and more are likelier to be a phone number.
     private static func isAmount(_ groups: [Group]) -> Bool {
         guard let first = groups.first, first.count <= 3 else { return false }
-        let thousands = groups.dropFirst().prefix { $0.isBehindTypographicBlank && $0.separator == .space }
+        let thousands = groups.dropFirst().prefix { $0.isTypographic && $0.separator == .space }
         guard !thousands.isEmpty, thousands.allSatisfy({ $0.count == 3 }) else { return false }
         if thousands.endIndex < groups.endIndex {
             let next = groups[thousands.endIndex]
@@ -137,16 +134,14 @@ enum PhoneScanner {
 
     /// `030 1234567`, `0171/1234567`, `(020) 7946 0958` or `01 23 45 67 89`, but not a date.
     private static func nationalEnd(of groups: [Group]) -> Int? {
-        var groups = groups[...]
-        if let odd = groups.indices.dropFirst().first(where: { index in
+        let end = groups.indices.dropFirst().first { index in
             switch groups[index].separator {
             case .space, .hyphen: false
             case .slash, .parenthesis: index > 1
             case .dot, .none: true
             }
-        }) {
-            groups = groups[..<odd]
         }
+        let groups = groups[..<(end ?? groups.endIndex)]
         let isInPairs = groups.count >= 5 && groups.prefix(5).allSatisfy { $0.count == 2 }
         if isInPairs { return groups[4].range.upperBound }
         guard let first = groups.first, (3...5).contains(first.count), groups.count > 1 else { return nil }

@@ -11,11 +11,13 @@ public import Sluice
 /// }
 /// ```
 ///
-/// A pseudonym is the HMAC-SHA-256 of a value, as 64 hexadecimal digits (RFC 2104). It is the same on every device and server
-/// that has the key, so receivers can still count users and join their events. The stage replaces the distinct id, the
-/// anonymous id, the login id, the ids in `$original_id`, `$alias`, `$id_value` and `$identities`, which `Identity` adds, and
-/// the properties that you name. Properties are replaced at every depth of objects and arrays. The stage hashes the UTF-8 of
-/// strings, and the JSON of other values. A null stays.
+/// A pseudonym is the HMAC-SHA-256 of a value, as 64 hexadecimal digits (RFC 2104). It is the same on every device and
+/// server that has the key, so receivers can still count users and join their events. The stage replaces the distinct
+/// id, the anonymous id, the login id, the ids of people and groups in `$original_id`, `$alias`, `$id_value`,
+/// `$group_key`, `$identities` and `$groups`, which `Identity` adds, and the properties that you name. Your properties
+/// are replaced at every depth of objects and arrays. The stage hashes the UTF-8 of strings, and the JSON of other
+/// values. A null stays. An id that stands for a missing one, such as `undefined` or `0`, stays too: its hash would be
+/// the valid id of all who lack one.
 ///
 /// List it below `Identity` and all stages that read ids, such as `Sampling`. Stages below it see pseudonyms only. Ids that are
 /// added below it stay as they are.
@@ -55,8 +57,6 @@ public struct Pseudonyms: Processor {
     private let names: Set<String>
     private let rotation: Rotation
     private static let shortestKey = 16
-    /// The ids that are bound to a user, by kind.
-    private static let identities = "$identities"
 
     /// Creates a stage.
     ///
@@ -66,17 +66,19 @@ public struct Pseudonyms: Processor {
     ///   - rotation: How long a pseudonym is the same. As long as the key by default.
     public init(key: [UInt8], properties: [String] = [], rotation: Rotation = .never) {
         self.key = key
-        names = Set(properties).union(["$original_id", "$alias", "$id_value"])
+        names = Set(properties)
         self.rotation = rotation
     }
 
-    /// Checks the key.
+    /// Checks the key and the names.
     ///
-    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the key has fewer than 16 bytes.
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the key has fewer than 16 bytes, or if a name is blank,
+    ///   or has a blank at an end or an invisible character.
     public func prepare() throws {
         try SluiceError.require(
             key.count >= Pseudonyms.shortestKey,
             "a key of \(key.count) bytes can be guessed: use at least 16 random bytes, better 32")
+        try SluiceError.require(names: names, of: "properties")
     }
 
     /// Replaces the ids and the properties of the event.
@@ -91,7 +93,9 @@ public struct Pseudonyms: Processor {
             return id.hasBytes(of: anonymousID) ? anonymous : hash(id, salt)
         }
         (event.anonymousID, event.loginID) = (anonymous, login)
-        if let properties = event.properties.replacing({ replaced($0, salt) }) { event.properties = properties }
+        if let properties = event.properties.replacing({ replaced(topLevel: $0, salt) }) {
+            event.properties = properties
+        }
         return .keep
     }
 
@@ -119,11 +123,12 @@ public struct Pseudonyms: Processor {
         hmacSHA256(Array(value.utf8), key: salt).hexadecimal
     }
 
+    private func replaced(topLevel property: Property, _ salt: [UInt8]) -> Property? {
+        guard OwnNames.people.contains(property.name) else { return replaced(property, salt) }
+        return hashed(property.value, salt, isID: true).map { Property(property.name, $0) }
+    }
+
     private func replaced(_ property: Property, _ salt: [UInt8]) -> Property? {
-        if property.name == Pseudonyms.identities, case .object(let ids) = property.value {
-            return ids.replacing { id in hashed(id.value, salt).map { Property(id.name, $0) } }
-                .map { Property(property.name, .object($0)) }
-        }
         let isChosen = names.contains(property.name)
         let value = isChosen ? hashed(property.value, salt) : replaced(property.value, salt)
         return value.map { Property(property.name, $0) }
@@ -134,15 +139,17 @@ public struct Pseudonyms: Processor {
         value.replacingContents({ replaced($0, salt) }, { replaced($0, salt) })
     }
 
-    private func hashed(_ value: PropertyValue, _ salt: [UInt8]) -> PropertyValue? {
+    private func hashed(_ value: PropertyValue, _ salt: [UInt8], isID: Bool = false) -> PropertyValue? {
         switch value {
         case .null: return nil
-        case .string(let text): return .string(hash(text, salt))
-        case .array(let array): return .array(PropertyArray(array.map { hashed($0, salt) ?? $0 }))
-        case .int, .double, .bool, .date, .object:
-            var writer = JSONWriter()
-            writer.value(value)
-            return .string(hmacSHA256(writer.bytes, key: salt).hexadecimal)
+        case .array,
+            .object where isID:
+            return value.replacingContents({ hashed($0, salt, isID: isID) }) { id in
+                hashed(id.value, salt, isID: isID).map { Property(id.name, $0) }
+            }
+        case .string, .int, .double, .bool, .date, .object:
+            let text = value.string ?? value.description
+            return isID && PlaceholderID.matches(text) ? nil : .string(hash(text, salt))
         }
     }
 }

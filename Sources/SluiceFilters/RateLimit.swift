@@ -118,8 +118,9 @@ extension RateLimit {
 
         /// Creates a key of your own.
         ///
-        /// - Parameter value: Returns a value of the event, or nil if the event isn't limited. Equal values share a number.
-        ///   The closure runs inside `track`, on any thread: return quickly.
+        /// - Parameter value: Returns a value of the event, or nil if the event isn't limited. Equal values share a
+        ///   number: texts by their characters, so return `Array(id.utf8)` for an id. The closure runs inside `track`,
+        ///   on any thread: return quickly.
         public init(_ value: @escaping @Sendable (Event) -> (any Hashable)?) {
             hash = { value($0)?.hashValue }
         }

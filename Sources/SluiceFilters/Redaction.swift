@@ -17,14 +17,20 @@ public import Sluice
 ///
 /// Text that matches a pattern becomes the pattern's mark, such as `[email]`, and the text around it stays. Keys and
 /// patterns apply at every depth of arrays and objects. Patterns are searched in strings and in the names of events and
-/// properties, and payment cards also in numbers. If names become equal, one property stays.
+/// properties, and payment cards also in numbers. If names become equal, one property stays. In `$increment` and
+/// `$append`, a member of another type that would become a text is left out, because receivers refuse it.
 ///
-/// User ids are not redacted, so pass a hash to `login` instead of an e-mail address. List the filter below the stages
-/// that add properties, and above `Limits`, because half a card number is not recognized. The ledger counts changed
-/// events as ``Sluice/Sanitization/redacted``.
+/// Ids of people and groups are not redacted, because all who get the same mark would become one person: the ids of an
+/// event, `$alias`, `$original_id`, `$id_value`, `$group_key`, `$identities` and `$groups`. So pass a hash to `login`
+/// instead of an e-mail address, or use ``Pseudonyms``. `$item_id`, `$product_id`, `order_id` and the kinds of ids are
+/// redacted under a key of yours only.
+///
+/// List the filter below the stages that add properties, and above `Limits`, because half a card number is not
+/// recognized. The ledger counts changed events as ``Sluice/Sanitization/redacted``.
 public struct Redaction: Processor {
     /// Nil for the default keys.
     private let keys: CaseInsensitiveNames?
+    private let names: [String]
     private let patterns: [Pattern]
     private static let secretNames = SecretNames(SecretNames.words)
     private static let codeNames = SecretNames(SecretNames.codes)
@@ -36,8 +42,15 @@ public struct Redaction: Processor {
     ///   - patterns: Patterns of secret text, applied in this order.
     public init(keys: [String]? = nil, patterns: [Pattern] = []) {
         self.keys = keys.map { CaseInsensitiveNames($0) }
+        names = keys ?? []
         self.patterns = patterns
     }
+
+    /// Checks the keys.
+    ///
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if a key is blank, has a blank or an invisible
+    ///   character at an end, such as the newline of a file, or contains a control character.
+    public func prepare() throws { try SluiceError.require(names: names, of: "keys") }
 
     /// Replaces the secrets of the event.
     public func process(_ event: inout Event) -> Disposition {
@@ -46,11 +59,22 @@ public struct Redaction: Processor {
             event.report(.redacted)
         }
         if patterns.isEmpty, let keys, event.properties.isFlat, !event.properties.hasName(among: keys) { return .keep }
-        if let properties = event.properties.replacing({ redacted($0) }) {
+        if let properties = event.properties.replacing({ redacted(topLevel: $0) }) {
             event.properties = properties
             event.report(.redacted)
         }
         return .keep
+    }
+
+    /// A property of the event itself. Ids stay, except for those of things under a key of the host.
+    private func redacted(topLevel property: Property) -> Property? {
+        let name = property.name
+        if OwnNames.people.contains(name) || OwnNames.things.contains(name) && !isSecret(property) { return nil }
+        guard OwnNames.typed.contains(name), let all = property.value.object else { return redacted(property) }
+        var members = all
+        members.removeAll { $0.value.string == nil && redacted($0)?.value.string != nil }
+        let rest = Property(name, .object(members))
+        return redacted(rest) ?? (members.count < all.count ? rest : nil)
     }
 
     /// Returns nil if nothing changed.
@@ -90,17 +114,13 @@ public struct Redaction: Processor {
     private func redacted(number: Int64) -> PropertyValue? {
         // The shortest card number has 13 digits.
         guard number >= 1_000_000_000_000 else { return nil }
-        for pattern in patterns where pattern.appliesToNumbers {
-            if let text = pattern.replacing(in: String(number)) { return .string(text) }
-        }
-        return nil
+        let texts = patterns.lazy.filter(\.appliesToNumbers).compactMap { $0.replacing(in: String(number)) }
+        return texts.first.map { .string($0) }
     }
 
     private func redacted(_ string: String) -> String? {
         var result: String?
-        for pattern in patterns {
-            if let replaced = pattern.replacing(in: result ?? string) { result = replaced }
-        }
+        for pattern in patterns { result = pattern.replacing(in: result ?? string) ?? result }
         return result
     }
 }

@@ -6,25 +6,20 @@ import Sluice
 final class ValueLimits: Sendable {
     struct Findings {
         var sanitizations: [Sanitization] = []
-        /// Why the property is dropped.
-        var dropReason: DropReason?
-        var refusal: Refusal?
-        var dropsProperty: Bool { dropReason != nil }
-        var isFinal: Bool { dropsProperty || refusal != nil }
+        /// Why the property is dropped, or the event, which takes precedence.
+        private(set) var violation: Violation?
 
-        /// Records a violation that can't be shortened. The property or the event is dropped.
-        mutating func forbid(_ strategy: Limits.Rule.Strategy, _ reason: DropReason) {
-            switch strategy {
-            case .cut, .dropProperty: dropReason = dropReason ?? reason
-            case .dropEvent, .setAside: refusal = refusal ?? Refusal(reason, strategy)
-            }
+        /// Records a violation. With a sanitization, the action `cut` has mended it.
+        mutating func add(_ new: Violation, cutAs sanitization: Sanitization? = nil) {
+            if new.strategy == .cut, let sanitization { return sanitizations.append(sanitization) }
+            if violation == nil || new.dropsEvent && violation?.dropsEvent == false { violation = new }
         }
     }
 
     private let name: Limits.Rule?
     private let string: Limits.Rule?
     private let characters: Limits.Rule.Strategy?
-    private let reserved: ReservedNames
+    private let reserved: NamePatterns
     private let nesting: Limits.Rule.Strategy?
     private let isStrict: Bool
 
@@ -33,7 +28,7 @@ final class ValueLimits: Sendable {
         name = limits?.propertyName
         string = limits?.string
         characters = limits?.names?.strategy
-        reserved = ReservedNames(limits?.reservedNames ?? [])
+        reserved = NamePatterns((limits?.reservedNames ?? []).map(\.caseFolded))
         nesting = limits?.nesting?.strategy
         isStrict = limits?.isStrict ?? false
     }
@@ -42,7 +37,7 @@ final class ValueLimits: Sendable {
     /// than characters.
     func hold(for properties: Properties) -> Bool {
         if isStrict, properties[""] != nil { return false }
-        guard characters == nil, reserved.isEmpty else { return false }
+        guard characters == nil, reserved.listed.isEmpty else { return false }
         if name == nil, string == nil, nesting == nil { return true }
         return properties.isFlat
             && properties.longestNameBytes <= name?.limit ?? .max
@@ -50,69 +45,91 @@ final class ValueLimits: Sendable {
     }
 
     /// Why nothing can have this name: an event, a property, or a kind of items or ids.
-    func violation(of name: String) -> (strategy: Limits.Rule.Strategy, reason: DropReason)? {
-        if let characters, !name.hasPlainCharacters { return (characters, .invalidName) }
-        if !reserved.isEmpty, reserved.contains(name) { return (characters ?? .dropProperty, .reservedName) }
-        return nil
+    func violation(of name: String) -> Violation? {
+        if let characters, !name.hasPlainCharacters { return Violation(.invalidName, characters) }
+        guard !reserved.listed.isEmpty, reserved.contains(name.caseFolded) else { return nil }
+        return Violation(.reservedName, characters ?? .dropProperty)
     }
 
     /// The property within the limits. Nil if it needs no change, or if the findings drop it.
-    func fitted(_ property: Property, _ findings: inout Findings) -> Property? {
+    ///
+    /// - Parameters:
+    ///   - property: A property of the event itself.
+    ///   - naming: The properties of this event whose contents are names: ``OwnNames/names``.
+    ///   - findings: Gets the changes and the violations.
+    /// - Returns: The changed property.
+    func fitted(_ property: Property, naming: NameSet?, _ findings: inout Findings) -> Property? {
         let name = property.name
-        guard name.utf8.first == UInt8(ascii: "$") else { return plain(property, withLists: !isStrict, &findings) }
+        let hasNames = naming?.contains(name) ?? false
         switch property.value {
-        case .object(let members):
+        case .object(let members) where name.utf8.first == UInt8(ascii: "$"):
             let outer = plain(Property(name, true), withLists: true, &findings)
             // As wire formats without objects do.
-            let prefix = SluiceNames.objects.contains(name) ? "" : name.dropFirst() + "_"
-            let fitted = fitted(members.lazy.map { Property(prefix + $0.name, $0.value) }, &findings)
-            let pairs = fitted?.map { (String(Substring($0.name.utf8.dropFirst(prefix.utf8.count))), $0.value) }
-            guard outer != nil || pairs != nil else { return nil }
-            return Property(outer?.name ?? name, pairs.map { .object(members.replacingAll(by: $0)) } ?? property.value)
-        case .array(let names) where name == SluiceNames.list:
+            let prefix = hasNames || name == "$identities" ? "" : name.dropFirst() + "_"
+            let fitted = fitted(members, prefix: prefix, areIDs: OwnNames.people.contains(name), &findings)
+            guard outer != nil || fitted != nil else { return nil }
+            return Property(outer?.name ?? name, fitted.map { .object(members.replacingAll(by: $0)) } ?? property.value)
+        case .array(let names) where hasNames:
             let fitted = fitted(names.lazy.map { Property($0.string ?? "", true) }, &findings)
-            return fitted.map { Property(name, .array(PropertyArray($0.map { .string($0.name) }))) }
-        case .string(let kind) where SluiceNames.kinds.contains(name):
+            return fitted.map { Property(name, .array(PropertyArray($0.map { .string($0.0) }))) }
+        case .string(let kind) where hasNames:
             var own = Findings()
-            _ = plain(Property(kind, true), withLists: true, &own)
-            if let reason = own.dropReason { own.refusal = Refusal(reason, .dropEvent) }
-            findings.refusal = findings.refusal ?? own.refusal
-        default: break
+            let isCut = plain(Property(kind, true), withLists: true, &own) != nil
+            let reason = own.violation?.reason ?? (isCut ? .propertyNameTooLong : nil)
+            if let reason {
+                findings.add(Violation(reason, own.violation?.strategy == .setAside ? .setAside : .dropEvent))
+            }
+            return nil
+        default: return plain(property, withLists: !isStrict, isID: OwnNames.isID(name), &findings)
         }
-        return plain(property, withLists: !isStrict, &findings)
     }
 
-    /// The properties within the limits. Nil if all are.
-    private func fitted(_ properties: some Sequence<Property>, _ findings: inout Findings) -> [Property]? {
+    /// The names and values of members within the limits. Nil if all are.
+    ///
+    /// - Parameters:
+    ///   - members: The members.
+    ///   - prefix: The text that a wire format writes in front of their names.
+    ///   - areIDs: Whether the values are ids, which every event has. One whose name violates a rule is left out.
+    ///   - findings: Gets the changes and the violations.
+    /// - Returns: The members that stay.
+    private func fitted(
+        _ members: some Sequence<Property>, prefix: String = "", areIDs: Bool = false, _ findings: inout Findings
+    ) -> [(String, PropertyValue)]? {
         var isChanged = false
-        let result = properties.compactMap { property in
+        let result = members.compactMap { member -> (String, PropertyValue)? in
             var own = Findings()
-            let fitted = plain(property, withLists: true, &own)
-            findings.refusal = findings.refusal ?? own.refusal
-            findings.sanitizations += own.dropsProperty ? [.droppedProperty] : own.sanitizations
-            isChanged = isChanged || own.dropsProperty || fitted != nil
-            return own.dropsProperty ? nil : fitted ?? property
+            let fitted = plain(Property(prefix + member.name, member.value), withLists: true, isID: areIDs, &own)
+            if let violation = own.violation, violation.dropsEvent, !areIDs { findings.add(violation) }
+            let isLeftOut = own.violation != nil || areIDs && fitted != nil
+            findings.sanitizations += isLeftOut ? [.droppedProperty] : own.sanitizations
+            isChanged = isChanged || isLeftOut || fitted != nil
+            if isLeftOut { return nil }
+            guard let fitted else { return (member.name, member.value) }
+            return (String(Substring(fitted.name.utf8.dropFirst(prefix.utf8.count))), fitted.value)
         }
         return isChanged ? result : nil
     }
 
     private func plain(
-        _ property: Property, withLists permitsLists: Bool, _ findings: inout Findings
+        _ property: Property, withLists permitsLists: Bool, isID: Bool = false, _ findings: inout Findings
     ) -> Property? {
-        if let violation = violation(of: property.name) { findings.forbid(violation.strategy, violation.reason) }
-        if isStrict, property.name.isEmpty { findings.forbid(.dropProperty, .invalidName) }
-        if let nesting, !property.value.isPlain(withLists: permitsLists) { findings.forbid(nesting, .nestedValue) }
-        guard name != nil || string != nil, !findings.isFinal else { return nil }
-        return shortened(property, &findings)
+        if let violation = violation(of: property.name) { findings.add(violation) }
+        if isStrict, property.name.isEmpty { findings.add(Violation(.invalidName, .dropProperty)) }
+        if let nesting, !property.value.isPlain(withLists: permitsLists) {
+            findings.add(Violation(.nestedValue, nesting))
+        }
+        guard name != nil || string != nil, findings.violation == nil else { return nil }
+        return shortened(property, isID: isID, &findings)
     }
 
-    private func shortened(_ property: Property, _ findings: inout Findings) -> Property? {
+    private func shortened(_ property: Property, isID: Bool = false, _ findings: inout Findings) -> Property? {
         var truncatedName: String?
         if let name, let cut = property.name.cut(to: name.limit) {
             truncatedName = cut
-            note(name, .propertyNameTooLong, .cutPropertyName, &findings)
+            findings.add(Violation(.propertyNameTooLong, name.strategy), cutAs: .cutPropertyName)
         }
-        let value = fitted(property.value, &findings)
+        // The beginning of an id may be the one of another id.
+        let value = isID ? nil : fitted(property.value, &findings)
         guard truncatedName != nil || value != nil else { return nil }
         return Property(truncatedName ?? property.name, value ?? property.value)
     }
@@ -122,7 +139,7 @@ final class ValueLimits: Sendable {
         switch value {
         case .string(let text):
             guard let string, let cut = text.cut(to: string.limit) else { return nil }
-            note(string, .stringTooLong, .truncatedString, &findings)
+            findings.add(Violation(.stringTooLong, string.strategy), cutAs: .truncatedString)
             return .string(cut)
         case .array, .object:
             return value.replacingContents({ fitted($0, &findings) }, { shortened($0, &findings) })
@@ -130,25 +147,17 @@ final class ValueLimits: Sendable {
             return nil
         }
     }
-
-    private func note(
-        _ rule: Limits.Rule, _ reason: DropReason, _ sanitization: Sanitization, _ findings: inout Findings
-    ) {
-        switch rule.strategy {
-        case .cut: findings.sanitizations.append(sanitization)
-        case .dropProperty, .dropEvent, .setAside: findings.forbid(rule.strategy, reason)
-        }
-    }
 }
 
-/// The properties of `Identity` whose values have names. All wire formats put these names at the top level of a record.
-private enum SluiceNames {
-    /// Objects whose members keep their names. Others get the object's name in front, such as `groups_company`.
-    static let objects: Set = ["$set", "$set_once", "$increment", "$append", "$item", "$identities"]
-    /// A list of names.
-    static let list = "$unset"
-    /// The name of a kind of things, without which the event has no meaning.
-    static let kinds: Set = ["$item_type", "$id_kind"]
+/// A violated rule: why a property or an event is dropped.
+struct Violation {
+    let reason: DropReason
+    let strategy: Limits.Rule.Strategy
+    var dropsEvent: Bool { strategy == .dropEvent || strategy == .setAside }
+
+    init(_ reason: DropReason, _ strategy: Limits.Rule.Strategy) {
+        (self.reason, self.strategy) = (reason, strategy)
+    }
 }
 
 extension PropertyValue {
@@ -159,13 +168,9 @@ extension PropertyValue {
     ) -> PropertyValue? {
         switch self {
         case .array(let array):
-            var hasChanged = false
-            let elements = array.map { element in
-                let new = newElement(element)
-                hasChanged = hasChanged || new != nil
-                return new ?? element
-            }
-            return hasChanged ? .array(PropertyArray(elements)) : nil
+            let new = array.map(newElement)
+            guard new.contains(where: { $0 != nil }) else { return nil }
+            return .array(PropertyArray(zip(array, new).map { $1 ?? $0 }))
         case .object(let object):
             return object.replacing(newProperty).map { .object($0) }
         case .string, .int, .double, .bool, .date, .null:

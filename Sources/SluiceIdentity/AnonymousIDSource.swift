@@ -26,6 +26,6 @@ public struct AnonymousIDSource: Sendable {
     }
 
     var id: String? {
-        ask().flatMap { UserIDs.isValid($0) ? $0 : nil }
+        ask().flatMap { UserID.isValid($0) ? $0 : nil }
     }
 }

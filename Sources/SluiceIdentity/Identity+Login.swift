@@ -12,8 +12,8 @@ extension Identity {
     /// | login | tracks |
     /// |---|---|
     /// | the first one under an anonymous id | `$SignUp`, with the properties as `$set`: see ``Identity`` for the times at which it is repeated |
-    /// | in place of another user, without a logout | `$SignUp` with `$switches_user`, and the properties as `$set` |
-    /// | any other, with properties | `$ProfileSet` |
+    /// | a later one, after a logout or in place of another user | `$SignUp` with `$switches_user`, and the properties as `$set` |
+    /// | one of the current user, with properties | `$ProfileSet` |
     ///
     /// - Parameters:
     ///   - id: 1 to 255 characters, counted as Unicode scalars.
@@ -28,21 +28,14 @@ extension Identity {
         try SluiceError.require(
             properties.nesting <= 24, "the properties of a login are nested in more than 24 levels")
         let now = context.time.wallTime()
-        var signUp: UserIDs.SignUp?
-        /// The anonymous id, if the login replaces another user.
-        var switched: String?
-        try change { ids in
-            let (former, user) = (ids.signUp?.id, ids.loginID)
-            ids.logIn(id, properties, event: (context.newEventID(at: now), now))
-            signUp = ids.signUp?.id == former ? nil : ids.signUp
-            if signUp == nil, let user, !user.hasBytes(of: id) { switched = ids.anonymousID }
-        }
-        signUps.track(signUp)
-        guard signUp == nil else { return }
+        var login = UserIDs.Login.nothing
+        try change { login = $0.logIn(id, properties, event: (context.newEventID(at: now), now)) }
+        if case .first(let signUp) = login { return signUps.track(signUp) }
+        signUps.track()
         let traits: Properties = properties.isEmpty ? [:] : ["$set": .object(properties)]
-        if let switched {
+        if case .later(let anonymousID) = login {
             // One event, as at the first login: the vendors' SDKs send one record for each.
-            track("$SignUp", ["$original_id": .string(switched), "$switches_user": true] + traits)
+            track("$SignUp", ["$original_id": .string(anonymousID), "$switches_user": true] + traits)
         } else if !traits.isEmpty {
             track("$ProfileSet", traits)
         }

@@ -19,7 +19,8 @@ public import Sluice
 /// ```
 ///
 /// An event that you track with an id of its own keeps it: nothing of this identity is mixed in. Only a missing
-/// distinct id is derived from the event's own two.
+/// distinct id is derived from the event's own two. An event whose own id was refused, such as `null`, is no one's: it doesn't
+/// get these ids either.
 ///
 /// You can call verbs before the pipeline is built. Their events wait, with the ids that are current at the call. To know
 /// them, the first of these verbs reads the identity: without an early login, it is the one of the former launch. If it
@@ -27,7 +28,8 @@ public import Sluice
 ///
 /// You can call its verbs from any thread. A verb returns when the change is on disk; if it throws, the identity is as
 /// it was. Events of a verb, such as `$SignUp`, go to the pipeline that the identity is part of. Give each pipeline an
-/// identity of its own, with the same `Persistence`: they share the ids.
+/// identity of its own, with the same `.file` directory: they share the ids. Any other place, or one with an encryption or a
+/// backup, is for one object.
 ///
 /// Several processes, such as an app and its extensions, can share a `.file` directory, and several instances in one
 /// process can too. A file lock makes each change start from the latest state, so no change is lost. `track` and the
@@ -43,7 +45,8 @@ public import Sluice
 /// ## Sign-up
 ///
 /// The first login under an anonymous id tracks `$SignUp`, with that id as `$original_id`: a backend joins the events
-/// from before and after the login. Every attempt to store the event has the same event id and the time of the login.
+/// from before and after the login. Each later login, of any user, tracks one with `$switches_user`, which joins no ids.
+/// Every attempt to store the event has the same event id and the time of the login.
 ///
 /// - If a stage above drops it, for example without the user's consent, the identity repeats it when the app becomes
 ///   active or enters the background, at the next `login`, or in the next launch.
@@ -53,7 +56,7 @@ public import Sluice
 /// ```swift
 /// try identity.login("customer-42")    // $SignUp
 /// try identity.logout()
-/// try identity.login("customer-42")    // The anonymous id has signed up, so there is no second $SignUp.
+/// try identity.login("customer-42")    // $SignUp with $switches_user: the anonymous id has signed up.
 /// ```
 ///
 /// ## Erasure
@@ -192,19 +195,20 @@ public final class Identity: Processor {
 
     /// Reads the identity, and tracks a `$SignUp` that an earlier launch has not stored.
     ///
-    /// - Throws: An error of the place where the identity is kept. ``Sluice/SluiceError/Code/invalidPipeline`` if an
-    ///   `Identity` in another route shares the place, and one of the routes has a `Consent` of its own.
+    /// - Throws: An error of the place where the identity is kept. ``Sluice/SluiceError/Code/invalidPipeline`` if another
+    ///   `Identity` has the place, and it isn't one directory without an encryption or a backup for both, or one of their routes
+    ///   has a `Consent` of its own.
     public func prepare() throws {
-        try StateGate.current?.claim(ids.places.names, for: signUps, isShared: true)
+        try StateGate.current?.claim(ids.places.names, for: signUps, isShared: ids.places.canBeShared)
         StateGate.current?.add(signUps)
         try ids.stand(behind: .current)
         try load()
         signUps.track()
     }
 
-    /// Adds the ids to the event, unless it has ids of its own, or is in a ``UserScope``.
+    /// Adds the ids to the event, unless it has ids of its own, one of them was refused, or it is in a ``UserScope``.
     public func process(_ event: inout Event) -> Disposition {
-        if !event.isInScope, event.distinctID == nil, event.anonymousID == nil, event.loginID == nil {
+        if event.needsUser {
             ids.identify(&event)
             // The ids can be those of the next user, and the session that of the former one.
             if event.isInSession, context.hasOtherUser(than: event) {

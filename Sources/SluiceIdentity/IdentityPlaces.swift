@@ -21,6 +21,13 @@ struct IdentityPlaces: Sendable {
     /// The names of the identity in its places, such as the paths of files.
     var names: [String] { all.map { $0.name(Self.item) } }
 
+    /// Whether several objects can have the identity together: each reads the file that the others have written, under a lock.
+    /// One with another list of places, or an encryption that the others don't have, would write bytes that they can't read or don't find.
+    var canBeShared: Bool {
+        guard all.count == 1, case .directory = all[0] else { return false }
+        return true
+    }
+
     func note(_ message: String) {
         notes.withLock { $0.append(message) }
     }

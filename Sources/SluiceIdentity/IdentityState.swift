@@ -43,7 +43,8 @@ final class IdentityState: Sendable {
     private let report: @Sendable (String) -> Void
     private let initial: @Sendable () -> UserIDs
     private let renewed: @Sendable () -> UserIDs
-    private let gate = Locked<StateGate?>(nil)
+    /// The gate that decides about the ids, and that of the pipeline in which they stand, or stood last.
+    private let gates = Locked<(own: StateGate?, pipeline: StateGate?)>((nil, nil))
 
     /// Creates a state, which is loaded later.
     ///
@@ -109,13 +110,13 @@ final class IdentityState: Sendable {
         memory.withLock { if $0.ids == nil || $0.ids == provisional { $0.ids = ids } }
     }
 
-    /// The stored ids without those that stand for a missing one. The next change writes them.
+    /// The stored ids without the invalid ones. The next change writes them.
     private func usable(_ stored: UserIDs) -> UserIDs {
         var ids = stored
         let known = memory.withLock(\.ids)
-        ids.removePlaceholders(newID: { (known ?? initial()).anonymousID })
+        ids.removeInvalid(newID: { (known ?? initial()).anonymousID })
         if ids != stored {
-            places.note("the stored identity had an id that stands for a missing one, such as null: it isn't used")
+            places.note("the stored identity had an id that no method accepts, such as null: it isn't used")
         }
         return ids
     }
@@ -239,6 +240,7 @@ final class IdentityState: Sendable {
     private func write(_ ids: UserIDs) throws(SluiceError) {
         let (written, isPending) = disk.withLock { ($0.written, $0.isPending) }
         guard isOpen, ids != written else { return }
+        try requireFree(isShared: places.canBeShared)
         let changesDevicePart = !places.device.isEmpty && (isPending || ids.devicePart != written?.devicePart)
         // After a failure it is unknown which places have them.
         disk.withLock { $0.written = nil }
@@ -275,14 +277,18 @@ extension IdentityState {
 
     // MARK: Consent and erasure
 
-    private var isOpen: Bool { gate.withLock(\.self)?.isOpen ?? true }
+    private func requireFree(isShared: Bool) throws(SluiceError) {
+        try StateGate.requireFree(places.names, in: gates.withLock(\.pipeline), isShared: isShared)
+    }
+
+    private var isOpen: Bool { gates.withLock(\.own)?.isOpen ?? true }
 
     /// Whether a receiver of this pipeline gets no events for now.
-    var hasWaitingReceivers: Bool { gate.withLock(\.self)?.hasWaitingReceivers ?? false }
+    var hasWaitingReceivers: Bool { gates.withLock(\.own)?.hasWaitingReceivers ?? false }
 
     /// Keeps the ids behind a gate. Ids that were used before the pipeline was built are removed if the gate is closed.
     func stand(behind new: StateGate?) throws(SluiceError) {
-        gate.withLock { $0 = new }
+        gates.withLock { $0 = (new, new?.top) }
         let isLoaded = disk.withLock(\.isLoaded)
         if isOpen, !isLoaded { try change { _ in } }
         if let new, new.mustRemove || !new.isOpen && isLoaded { _ = try remove(forgetting: false) }
@@ -295,6 +301,8 @@ extension IdentityState {
     }
 
     func remove(forgetting: Bool) throws(SluiceError) -> Int {
+        // Also an identity that can be shared: a Consent that stands in no pipeline must not remove it.
+        try requireFree(isShared: false)
         var wasStored = false
         for place in places.all where try place.plain.read(IdentityPlaces.item) != nil { wasStored = true }
         if forgetting, isOpen {

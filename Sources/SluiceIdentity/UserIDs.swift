@@ -66,16 +66,27 @@ struct UserIDs: Sendable, Equatable {
         if !groups.isEmpty { extras["$groups"] = .object(groups) }
     }
 
+    /// The change by a login.
+    enum Login {
+        case nothing
+        /// The first user under the anonymous id.
+        case first(SignUp)
+        /// A user under an anonymous id under which one has logged in before.
+        case later(anonymousID: String)
+    }
+
     /// Changes the user. If the login is the first one, `event` is the id and time of its `$SignUp`.
-    mutating func logIn(_ loginID: String, _ properties: Properties, event: (id: EventID, time: Timestamp)) {
-        guard !loginID.hasBytes(of: self.loginID) else { return }
+    mutating func logIn(_ loginID: String, _ properties: Properties, event: (id: EventID, time: Timestamp)) -> Login {
+        guard !loginID.hasBytes(of: self.loginID) else { return .nothing }
         if self.loginID != nil { logOut() }
         self.loginID = loginID
-        guard !hasSignedUp else { return }
+        if hasSignedUp { return .later(anonymousID: anonymousID) }
         hasSignedUp = true
-        guard !anonymousID.hasBytes(of: loginID) else { return }
-        signUp = SignUp(
+        guard !anonymousID.hasBytes(of: loginID) else { return .nothing }
+        let first = SignUp(
             id: event.id, time: event.time, loginID: loginID, previousID: anonymousID, properties: properties)
+        signUp = first
+        return .first(first)
     }
 
     /// Also removes bound ids and groups, because the next user must not inherit them.
@@ -125,16 +136,16 @@ extension UserIDs {
         left.object.description.hasBytes(of: right.object.description)
     }
 
-    /// Removes the ids that stand for a missing one, which earlier versions stored.
+    /// Removes the ids that no method accepts, which earlier versions stored. Without its login id, the user is logged out.
     ///
     /// - Parameter newID: Returns the anonymous id that replaces such a one.
-    mutating func removePlaceholders(newID: () -> String) {
-        let isMissing = { (id: String?) in id.map(PlaceholderID.matches) ?? false }
-        if isMissing(anonymousID) { anonymousID = newID() }
-        if isMissing(loginID) { loginID = nil }
-        if isMissing(signUp?.loginID) || isMissing(signUp?.previousID) { signUp = nil }
-        boundIDs.removeAll { isMissing($0.value.string) }
-        groups.removeAll { isMissing($0.value.string) }
+    mutating func removeInvalid(newID: () -> String) {
+        let isInvalid = { (id: String?) in id.map { !UserID.isValid($0) } ?? false }
+        if isInvalid(anonymousID) { anonymousID = newID() }
+        if isInvalid(loginID) { logOut() }
+        if isInvalid(signUp?.loginID) || isInvalid(signUp?.previousID) { signUp = nil }
+        boundIDs.removeAll { isInvalid($0.value.string) }
+        groups.removeAll { isInvalid($0.value.string) }
     }
 
     /// The ids with nothing but the part that belongs to the device.
@@ -154,8 +165,6 @@ extension UserIDs {
 }
 
 extension UserIDs {
-    /// The limit of most backends. With at most four bytes each, it also stays below the longest id of an event.
-    static let maximumLength = 255
     /// Each bound id and group is sent with every event.
     static let maximumExtras = 32
 
@@ -170,25 +179,15 @@ extension UserIDs {
     /// Checks the name of a kind of ids, or of a thing.
     static func validate(name: String, _ kind: String) throws(SluiceError) {
         try SluiceError.require(
-            name.fits, "a \(kind) of more than \(maximumLength) characters: shorten it, or pass its hash")
+            UserID.fits(name), "a \(kind) of more than \(UserID.maximumLength) characters: shorten it, or pass its hash"
+        )
         try SluiceError.require(!name.isBlank, "an empty or blank \(kind): pass one, or log out instead")
         try SluiceError.require(
-            !name.utf8.contains(0), "a \(kind) that contains NUL, which many backends refuse: remove it")
+            !UserID.hasNUL(name), "a \(kind) that contains NUL, which many backends refuse: remove it")
     }
 
     static func validate(_ count: Int, _ kind: String) throws(SluiceError) {
         try SluiceError.require(
             count <= maximumExtras, "more than \(maximumExtras) \(kind) at a time: remove one first")
-    }
-
-    /// Whether an id would pass ``validate(_:_:)-(String,_)``.
-    static func isValid(_ id: String) -> Bool { id.fits && !id.utf8.contains(0) && !PlaceholderID.matches(id) }
-}
-
-extension String {
-    fileprivate var fits: Bool {
-        // Bytes first: counting the characters of 100 MB would take a while. Most ids have few bytes and need no count.
-        utf8.count <= UserIDs.maximumLength
-            || utf8.count <= 4 * UserIDs.maximumLength && unicodeScalars.count <= UserIDs.maximumLength
     }
 }

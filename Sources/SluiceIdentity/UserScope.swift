@@ -23,9 +23,9 @@ public import Sluice
 /// for tasks that it starts with `Task { … }`. A detached task and a callback of another library have no scope: open
 /// one there too.
 ///
-/// An event with ids of its own keeps them, and its own properties take precedence over the scope's. Without a
-/// scope, events pass unchanged. You can list an ``Identity`` below it, for the events outside of all scopes: an event in a
-/// scope without a user doesn't get its ids.
+/// An event with ids of its own keeps them, and its own properties take precedence over the scope's. If its own id was refused,
+/// such as `null`, it is no one's, and the scope adds its properties only. Without a scope, events pass unchanged. You can list
+/// an ``Identity`` below it, for the events outside of all scopes: an event in a scope without a user doesn't get its ids.
 public struct UserScope: Processor {
     private struct Values: Sendable {
         var distinctID: String?
@@ -112,7 +112,7 @@ public struct UserScope: Processor {
         if distinctID ?? loginID ?? anonymousID != nil {
             values.hasInvalidID = false
             func valid(_ id: String?) -> String? {
-                guard let id, !UserIDs.isValid(id) else { return id }
+                guard let id, !UserID.isValid(id) else { return id }
                 values.hasInvalidID = true
                 return nil
             }
@@ -127,7 +127,7 @@ public struct UserScope: Processor {
     /// Adds the ids and the properties of the current scope.
     public func process(_ event: inout Event) -> Disposition {
         guard let values = UserScope.current else { return .keep }
-        if event.distinctID == nil, event.loginID == nil, event.anonymousID == nil {
+        if event.needsUser {
             event.checkedLoginID = values.loginID
             event.checkedAnonymousID = values.anonymousID
             event.checkedDistinctID = values.distinctID ?? values.loginID ?? values.anonymousID

@@ -9,8 +9,7 @@ struct SessionMachine {
 
         /// The same time, or `limit` if that is earlier.
         func limited(to limit: Duration) -> Moment {
-            guard continuous > limit else { return self }
-            return Moment(continuous: limit, wall: wallTime(at: limit))
+            continuous > limit ? Moment(continuous: limit, wall: wallTime(at: limit)) : self
         }
 
         /// The time that this wall clock shows or has shown at a time of the continuous clock.
@@ -31,18 +30,12 @@ struct SessionMachine {
 
         /// Milliseconds.
         var duration: Double { (last.continuous - start.continuous).inMilliseconds }
-
-        /// How far the wall clock was set forth or back since the start, in milliseconds.
-        func clockChange(at now: Moment) -> Int64 {
-            abs(now.wallTime(at: start.continuous).milliseconds - start.wall.milliseconds)
-        }
     }
 
     enum Output: Equatable {
         case started(Session)
-        case ended(Session)
-        /// The session of an earlier launch that crashed.
-        case recovered(SessionRecord)
+        /// A recovered one is of an earlier launch that crashed.
+        case ended(SessionRecord, isRecovered: Bool)
     }
 
     let mode: Sessions.Mode
@@ -86,9 +79,7 @@ struct SessionMachine {
 
     /// Adds the facts of earlier launches. A session that has begun already stays, and is counted after the earlier ones.
     mutating func adopt(_ facts: SessionFacts) {
-        recovered = facts.session
-        isRecoveredPending = recovered != nil
-        hasAdopted = true
+        (recovered, isRecoveredPending, hasAdopted) = (facts.session, facts.session != nil, true)
         lastIndex += facts.lastIndex
         earlyIndices = earlyIndices.mapValues { $0 + facts.lastIndex }
         current?.index += facts.lastIndex
@@ -103,19 +94,14 @@ struct SessionMachine {
 
     /// Forgets the session, because the user changes.
     mutating func renew() {
-        let isRenewing = current != nil || self.isRenewing
         isUserLeaving = false
-        forget()
-        self.isRenewing = isRenewing
+        forget(thenRenews: current != nil || isRenewing)
     }
 
     /// Forgets the user, also of earlier launches, without an event.
     mutating func forgetUser() {
         renew()
-        lastIndex = 0
-        earlyIndices = [:]
-        recovered = nil
-        isRecoveredPending = false
+        (lastIndex, earlyIndices, recovered, isRecoveredPending) = (0, [:], nil, false)
     }
 
     /// Call this before an event of this time is marked.
@@ -164,8 +150,8 @@ struct SessionMachine {
         let outputs = recoverUnfinished() + end()
         lastIndex += 1
         // Backends read the start from the id, and refuse an event before it.
-        let id = makeID(min(now.wall, firstEvent ?? now.wall))
-        let session = Session(id: id, index: lastIndex, start: now, last: now)
+        let time = min(now.wall, firstEvent ?? now.wall)
+        let session = Session(id: makeID(time), index: lastIndex, start: now, last: now)
         current = session
         if !hasAdopted, earlyIndices.count < SessionMachine.maximumEarlyIndices { earlyIndices[session.id] = lastIndex }
         properties = session.properties
@@ -183,16 +169,14 @@ struct SessionMachine {
     }
 
     /// Forgets the session, whose end was tracked.
-    mutating func forget() {
-        current = nil
-        properties = [:]
-        isRenewing = false
+    mutating func forget(thenRenews isRenewing: Bool = false) {
+        (current, properties, self.isRenewing) = (nil, [:], isRenewing)
     }
 
     private mutating func end() -> [Output] {
         guard let current, !isOver else { return [] }
         isOver = true
-        return [.ended(current)]
+        return [.ended(SessionRecord(current), isRecovered: false)]
     }
 
     private mutating func lasts(until now: Moment) {
@@ -204,7 +188,7 @@ struct SessionMachine {
     private mutating func recoverUnfinished() -> [Output] {
         guard let recovered, isRecoveredPending else { return [] }
         isRecoveredPending = false
-        return [.recovered(recovered)]
+        return [.ended(recovered, isRecovered: true)]
     }
 
     private mutating func renewIfNeeded(at now: Moment) -> [Output] {
@@ -228,12 +212,15 @@ struct SessionMachine {
         }
     }
 
-    /// Whether the wall clock was set forth or back by more than the limit of a session. The times of later events have
-    /// nothing to do with the time in the session's id.
+    /// Whether the wall clock was set forth or back by more than the limit of a session, or to more than a second before it. The
+    /// times of later events have nothing to do with the time in the session's id.
     private func hasJumped(since session: Session, at now: Moment) -> Bool {
+        let start = session.start.wall.milliseconds
+        let change = abs(now.wallTime(at: session.start.continuous).milliseconds - start)
         switch mode {
-        case .automatic(let limit), .idle(let limit): Double(session.clockChange(at: now)) > limit.inMilliseconds
-        case .manual: false
+        case .automatic(let limit), .idle(let limit):
+            return now.wall.milliseconds < start - Sessions.tolerance || Double(change) > limit.inMilliseconds
+        case .manual: return false
         }
     }
 }
@@ -250,11 +237,8 @@ struct SessionRecord: Sendable, Equatable {
     var isPassive: Bool
 
     init(_ session: SessionMachine.Session, isPassive: Bool = false) {
-        self.isPassive = isPassive
-        id = session.id
-        index = session.index
-        duration = session.duration
-        lastTime = session.last.wall
+        (id, index, self.isPassive) = (session.id, session.index, isPassive)
+        (duration, lastTime) = (session.duration, session.last.wall)
     }
 
     init?(_ object: Properties) {
@@ -262,10 +246,7 @@ struct SessionRecord: Sendable, Equatable {
             case .date(let lastTime) = object["last_known"], case .double(let duration) = object["duration"],
             duration >= 0
         else { return nil }
-        self.id = id
-        self.index = index
-        self.lastTime = lastTime
-        self.duration = duration
+        (self.id, self.index, self.lastTime, self.duration) = (id, index, lastTime, duration)
         // Earlier releases didn't write this member.
         isPassive = object["is_passive"] == true
     }

@@ -41,9 +41,9 @@ public import Sluice
 /// screen that is never switched off doesn't have one session for months. Manual sessions have no maximum length.
 ///
 /// The continuous clock measures sessions, so a change of the wall clock makes none longer or shorter. If the wall clock was
-/// set forth or back by more than the limit of the mode, the session ends, with the time that the clock showed before, and
-/// the next event begins another one: the time in the old id has nothing to do with the times of later events. Manual
-/// sessions go on, because only your calls end them.
+/// set forth or back by more than the limit of the mode, or back to more than a second before the session, the session ends,
+/// with the time that the clock showed before, and the next event begins another one: the time in the old id has nothing to do
+/// with the times of later events. Manual sessions go on, because only your calls end them.
 ///
 /// List it first, or below a `Consent` that doesn't hold events. If an event begins a session, `$SessionStart` is
 /// inserted before it, passes the stages below this one only, and gets the user's ids from the event.
@@ -78,9 +78,6 @@ public final class Sessions: Processor {
         /// The time at which this object was created, in milliseconds; nil when the pipeline is built. The events of
         /// plugins that wait for the pipeline have times after it, and begin a session.
         var beginning: Int64?
-        /// The thread that changes the user, until the user has changed. The events of other threads can have the ids of
-        /// either user, so they have no session.
-        var userChanger: UInt?
     }
 
     /// The connection to the pipeline.
@@ -90,7 +87,7 @@ public final class Sessions: Processor {
     private let kept: PersistedState<SessionFacts>
     private let state: Locked<State>
     /// Clocks may differ by a second, in milliseconds.
-    private static let tolerance: Int64 = 1_000
+    static let tolerance: Int64 = 1_000
 
     /// Creates the processor.
     ///
@@ -207,9 +204,7 @@ public final class Sessions: Processor {
                 event.properties.addDefaults(recovered.properties)
                 return []
             }
-            guard state.userChanger == nil || state.userChanger == currentThread,
-                !context.hasOtherUser(than: event), isInSession(event, state, at: now)
-            else { return [] }
+            guard !context.hasOtherUser(than: event), isInSession(event, state, at: now) else { return [] }
             let outputs = state.machine.event(of: event.time, at: now)
             if !state.machine.properties.isEmpty { event.properties.addDefaults(state.machine.properties) }
             event.isInSession = true
@@ -237,12 +232,7 @@ public final class Sessions: Processor {
     public func update(for signal: Signal) {
         // The end was tracked before.
         if signal == .willTerminate { return state.withLock { $0.machine.forget() } }
-        if signal == .userWillChange {
-            return state.withLock { state in
-                state.userChanger = nil
-                state.machine.renew()
-            }
-        }
+        if signal == .userWillChange { return state.withLock { $0.machine.renew() } }
         adopt()
         let now = now
         state.withLock { $0.pending += $0.machine.receive(signal, at: now) }
@@ -258,7 +248,6 @@ public final class Sessions: Processor {
         let outputs = state.withLock { state in
             defer { state.pending = [] }
             let isEnd = signal == .willTerminate || signal == .userWillChange
-            if signal == .userWillChange { state.userChanger = currentThread }
             return isEnd ? state.pending + state.machine.receive(signal, at: now) : state.pending
         }
         track(outputs)
@@ -282,22 +271,19 @@ public final class Sessions: Processor {
         for output in outputs {
             switch output {
             case .started(let session):
-                let time = event.map { min($0.time, session.start.wall) }
+                let time = min(event?.time ?? session.start.wall, session.start.wall)
                 track("$SessionStart", session.properties, at: time, before: event)
                 startHeartbeat()
-            case .ended(let session):
-                let record = SessionRecord(session)
-                track("$SessionEnd", record.ending, at: record.lastTime, before: event)
-            case .recovered(let record):
+            case .ended(let record, let isRecovered):
                 var properties = record.ending
-                properties["$recovered"] = true
-                if record.isPassive { properties["$app_state"] = "background" }
+                if isRecovered { properties["$recovered"] = true }
+                if isRecovered, record.isPassive { properties["$app_state"] = "background" }
                 track("$SessionEnd", properties, at: record.lastTime, before: event)
             }
         }
     }
 
-    private func track(_ name: String, _ properties: Properties, at time: Timestamp?, before event: Event?) {
+    private func track(_ name: String, _ properties: Properties, at time: Timestamp, before event: Event?) {
         var properties = properties
         // If a stage above holds the event, earlier sessions become known before it passes this stage, which adds the index.
         if event == nil, let id = properties["$session_id"]?.string,
@@ -305,13 +291,10 @@ public final class Sessions: Processor {
         {
             properties["$session_index"] = nil
         }
-        func configure(_ event: inout Event) {
-            if let time { event.time = time }
-        }
         if let event {
-            context.insert(name, properties, before: event, configure: configure)
+            context.insert(name, properties, before: event) { $0.time = time }
         } else {
-            context.track(name, properties, configure: configure)
+            context.track(name, properties) { $0.time = time }
         }
     }
 

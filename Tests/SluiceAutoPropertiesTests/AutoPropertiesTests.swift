@@ -1,3 +1,4 @@
+import Foundation
 import Sluice
 import TestSupport
 import Testing
@@ -12,8 +13,8 @@ struct AutoPropertiesTests {
         directories: [String: [String]] = [:]
     ) -> SystemReader {
         SystemReader(
-            file: { files[$0] }, link: { links[$0] }, names: { directories[$0] ?? [] }, environment: { environment[$0] }
-        )
+            contents: { files[$0].map { Array($0.utf8) } }, link: { links[$0] }, names: { directories[$0] ?? [] },
+            environment: { environment[$0] })
     }
 
     private func properties(_ system: SystemReader) throws -> Properties {
@@ -154,7 +155,8 @@ struct AutoPropertiesTests {
         #expect(try properties(system([:], environment: environment))["$locale"] == locale.map { .string($0) })
     }
 
-    /// `TZ`, the target of `/etc/localtime`, the text of `/etc/timezone`, and the name that is in force.
+    /// `TZ`, the target of `/etc/localtime` or the zone that it is a copy of, the text of `/etc/timezone`, and the name that is in
+    /// force.
     static let timeZones: [(variable: String?, link: String?, file: String?, zone: String?)] = [
         ("Asia/Tokyo", "/usr/share/zoneinfo/Europe/Berlin", "Europe/Rome\n", "Asia/Tokyo"),
         (":Asia/Tokyo", nil, nil, "Asia/Tokyo"), ("/usr/share/zoneinfo/Asia/Tokyo", nil, nil, "Asia/Tokyo"),
@@ -168,39 +170,61 @@ struct AutoPropertiesTests {
         ("/usr/share/zoneinfo/Foo/Bar", nil, nil, nil), ("README", nil, nil, nil),
         (nil, "../usr/share/zoneinfo/Europe/Berlin", "Europe/Rome\n", "Europe/Berlin"),
         (nil, "/usr/share/zoneinfo/America/Argentina/Ushuaia", nil, "America/Argentina/Ushuaia"),
-        (nil, "/etc/elsewhere", "Europe/Rome\n", "Europe/Rome"), (nil, "copy", "Europe/Rome\n", "Europe/Rome"),
-        (nil, "copy", "Foo/Bar\n", nil), (nil, "copy", nil, nil),
+        (nil, "/etc/elsewhere", "Europe/Rome\n", "Europe/Rome"),
+        (nil, "copy Europe/Rome", "Europe/Rome\n", "Europe/Rome"),
+        (nil, "copy Europe/Rome", "Foo/Bar\n", nil), (nil, "copy Europe/Rome", nil, nil),
+        // The two files don't have the same zone.
+        (nil, "copy Asia/Tokyo", "Europe/Berlin\n", nil), (nil, "/etc/elsewhere", "EST5EDT\n", nil),
+        (nil, "/opt/zoneinfo/Asia/Tokyo", "Asia/Tokyo\n", nil), (nil, "copy Cut/Zone", "Cut/Zone\n", nil),
+        ("Cut/Zone", nil, nil, nil), ("Cut/Short", nil, nil, nil), (nil, "/usr/share/zoneinfo/Cut/Line", nil, nil),
+        // A path is no name.
+        ("Europe/../Asia/Tokyo", nil, nil, nil), ("Europe/./Berlin", nil, nil, nil), ("./Asia/Tokyo", nil, nil, nil),
+        (nil, "copy Asia/Tokyo", "Europe/../Asia/Tokyo\n", nil),
         // A link without its target, as in an image without tzdata.
         (nil, "/usr/share/zoneinfo/Foo/Bar", "Europe/Rome\n", nil), (nil, nil, "Europe/Rome\n", nil),
         (nil, nil, nil, nil),
         // Files that aren't zones of their own.
         ("localtime", "/usr/share/zoneinfo/Europe/Berlin", nil, "Europe/Berlin"), ("localtime", nil, nil, nil),
         (":/etc/localtime", "../usr/share/zoneinfo/Europe/Berlin", nil, "Europe/Berlin"),
-        ("/etc/localtime", "copy", "Europe/Rome\n", "Europe/Rome"), (":localtime", "copy", "Europe/Rome\n", nil),
+        ("/etc/localtime", "copy Europe/Rome", "Europe/Rome\n", "Europe/Rome"),
+        (":localtime", "copy Europe/Rome", "Europe/Rome\n", nil),
         ("posix/Europe/Berlin", nil, nil, "Europe/Berlin"), (":right/Asia/Tokyo", nil, nil, "Asia/Tokyo"),
         ("/usr/share/zoneinfo/right/Asia/Tokyo", nil, nil, "Asia/Tokyo"),
         (nil, "/usr/share/zoneinfo/posix/Europe/Berlin", nil, "Europe/Berlin"),
         ("Factory", nil, nil, nil), ("posixrules", nil, nil, nil), ("right/Factory", nil, nil, nil),
-        (nil, "/usr/share/zoneinfo/Factory", nil, nil), (nil, "copy", "Factory\n", nil),
+        (nil, "/usr/share/zoneinfo/Factory", nil, nil), (nil, "copy Factory", "Factory\n", nil),
     ]
 
     @Test("the time zone is the name that is in force, from TZ or the system's files", arguments: timeZones)
     func timeZoneIsTheOneInForce(row: (variable: String?, link: String?, file: String?, zone: String?)) throws {
         let known = [
             "Asia/Tokyo", "Europe/Berlin", "Europe/Rome", "America/Argentina/Ushuaia", "EST5EDT", "posix/Europe/Berlin",
-            "right/Asia/Tokyo", "right/Factory", "Factory", "posixrules", "localtime",
+            "right/Asia/Tokyo", "right/Factory", "Factory", "posixrules",
         ]
-        var files = Dictionary(uniqueKeysWithValues: known.map { ("/usr/share/zoneinfo/\($0)", "TZif2\u{0}") })
-        files["/usr/share/zoneinfo/README"] = "The files of this directory\n"
-        files["/etc/mine"] = "TZif2\u{0}"
-        files["/etc/elsewhere"] = "TZif2\u{0}"
-        files["/etc/timezone"] = row.file
-        if let link = row.link {
-            let target = link.hasPrefix("..") ? String(link.dropFirst(2)) : link
-            files["/etc/localtime"] = link == "copy" ? "TZif2\u{0}" : files[target]
+        func rules(_ zone: String) -> String { "TZif2\u{0}\(zone)\u{0}\nCET-1CEST\n" }
+        let root = "/usr/share/zoneinfo/"
+        var files = Dictionary(uniqueKeysWithValues: known.map { (root + $0, rules($0)) })
+        for (path, zone) in [("Europe/../", "Asia/Tokyo"), ("Europe/./", "Berlin"), ("./", "Asia/Tokyo")] {
+            files[root + path + zone] = rules(zone)
         }
-        var links = row.link.flatMap { $0 == "copy" ? nil : ["/etc/localtime": $0] } ?? [:]
-        links["/usr/share/zoneinfo/localtime"] = "/etc/localtime"
+        files[root + "README"] = "The files of this directory\n"
+        files["/opt/zoneinfo/Asia/Tokyo"] = rules("Asia/Seoul")
+        // In the rules, in the last line, and in front of it.
+        for (name, bytes) in [("Zone", 12), ("Short", 3), ("Line", 24)] {
+            files[root + "Cut/\(name)"] = String(rules("Cut/\(name)").prefix(bytes))
+        }
+        files["/etc/mine"] = rules("mine")
+        files["/etc/elsewhere"] = rules("Europe/Rome")
+        files["/etc/timezone"] = row.file
+        var links = [root + "localtime": "/etc/localtime"]
+        if let link = row.link {
+            let zone =
+                link.hasPrefix("copy ")
+                ? root + link.dropFirst(5) : link.hasPrefix("..") ? "\(link.dropFirst(2))" : link
+            files["/etc/localtime"] = files[zone]
+            if !link.hasPrefix("copy ") { links["/etc/localtime"] = link }
+        }
+        files[root + "localtime"] = files["/etc/localtime"]
         let system = system(
             files, links: links, environment: row.variable.map { ["TZ": $0] } ?? [:])
         #expect(try properties(system)["$timezone"] == row.zone.map { .string($0) })
@@ -208,7 +232,7 @@ struct AutoPropertiesTests {
 
     @Test("TZDIR is the directory of the zones")
     func timeZoneDirectoryIsRespected() throws {
-        let files = ["/zones/Europe/Berlin": "TZif2\u{0}"]
+        let files = ["/zones/Europe/Berlin": "TZif2\u{0}\nCET-1CEST\n"]
         for (zone, name) in [("Europe/Berlin", "Europe/Berlin"), ("Europe/Rome", nil)] as [(String, String?)] {
             let system = system(files, environment: ["TZ": zone, "TZDIR": "/zones"])
             #expect(try properties(system)["$timezone"] == name.map { .string($0) })
@@ -262,7 +286,9 @@ struct AutoPropertiesTests {
     func optionalPropertiesAreOff() throws {
         let kernel = SystemReader.Kernel(name: "Linux", release: "6.1.0", machine: "aarch64", hostName: "web-3")
         let system = SystemReader(
-            file: { $0 == "/proc/self/cgroup" ? "0::/system.slice/shop.service\n" : nil }, kernel: kernel, processID: 7)
+            contents: { $0 == "/proc/self/cgroup" ? Array("0::/system.slice/shop.service\n".utf8) : nil },
+            kernel: kernel,
+            processID: 7)
         func names(_ included: Set<String>) throws -> Set<String> {
             let properties = try #require(AutoProperties(including: included, system: system).processed()).properties
             return Set(properties.map(\.name)).intersection(AutoProperties.optionalNames)
@@ -289,12 +315,29 @@ struct AutoPropertiesTests {
     }
 
     @Test(
-        "including a property that isn't optional, or is excluded too, is an error when the pipeline is built",
-        arguments: [([], ["$model"]), (["$cgroup"], ["$cgroup"])] as [(Set<String>, Set<String>)])
-    func contradictionsThrow(excluded: Set<String>, included: Set<String>) {
+        "a name that no automatic property has, that isn't optional, or is in both lists, is an error of the pipeline",
+        arguments: [
+            ([], ["$model"]), (["$cgroup"], ["$cgroup"]), ([], ["hostname"]), (["carrier"], []), (["$carrier\n"], []),
+            ([" $os"], []), (["$os", "$Model"], []), ([""], []), (["plan"], ["$cgroup"]), (["$caf\u{E9}"], []),
+        ] as [(Set<String>, Set<String>)])
+    func unfitNamesThrow(excluded: Set<String>, included: Set<String>) {
         let error = #expect(throws: SluiceError.self) {
             try TestPipeline { AutoProperties(except: excluded, including: included) }
         }
         #expect(error?.code == .invalidArgument)
+    }
+
+    @Test("every name of the page's table can be left out, and every automatic property is among them")
+    func tableHasAllNames() throws {
+        let page = try Repository.text("Docs/AutoProperties.md")
+        let table = page.components(separatedBy: "## Properties")[1].components(separatedBy: "\n\n")[1]
+        let names = Set(table.matches(of: /`(\$[a-z_]+)`/).map { String($0.1) })
+        #expect(names.count == 35)
+        let test = try TestPipeline { AutoProperties(except: names) }
+        #expect(test.diagnostics.isEmpty)
+        let all = AutoProperties(including: AutoProperties.optionalNames)
+        #expect(Set(try #require(all.processed()).properties.map(\.name)).isSubset(of: names))
+        let some = try #require(AutoProperties(except: names).processed()).properties
+        #expect(some.isEmpty)
     }
 }

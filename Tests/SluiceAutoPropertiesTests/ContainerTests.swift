@@ -9,7 +9,7 @@ struct ContainerTests {
     private static let id = String(repeating: "0123456789abcdef", count: 4)
 
     private func properties(_ files: [String: String], environment: [String: String] = [:]) throws -> Properties {
-        let system = SystemReader(file: { files[$0] }, environment: { environment[$0] })
+        let system = SystemReader(contents: { files[$0].map { Array($0.utf8) } }, environment: { environment[$0] })
         return try #require(AutoProperties(including: ["$cgroup"], system: system).processed()).properties
     }
 

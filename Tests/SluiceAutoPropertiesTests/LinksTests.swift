@@ -224,6 +224,16 @@ struct LinksTests {
             ("https://h/?headers=Authorization:%20Bearer%20S3CRET", "https://h/?headers=[redacted]"),
             ("https://h/?token:S3CRET", "https://h/?[redacted]"),
             ("https://h/?x=[\"token\",\"S3CRET\"]", "https://h/?x=[redacted]"),
+            ("https://h/?q=token%09%3D%09S3CRET", "https://h/?q=[redacted]"),
+            ("https://h/?q=token%0A%3DS3CRET", "https://h/?q=[redacted]"),
+            ("https://h/?q=token%0D%0A%3A%20S3CRET", "https://h/?q=[redacted]"),
+            ("https://h/?q=%7B%22token%22%0A:%20%22S3CRET%22%7D", "https://h/?q=[redacted]"),
+            ("https://h/?q={\"token\"\t: \"S3CRET\"}", "https://h/?q=[redacted]"),
+            ("https://h/?q=[\"token\" ,\"S3CRET\"]", "https://h/?q=[redacted]"),
+            ("https://h/?q=['token'%C2%A0%0A,'S3CRET']", "https://h/?q=[redacted]"),
+            ("https://h/?q=pin\u{FF1A}S3CRET", "https://h/?q=[redacted]"),
+            ("https://h/?token\u{3000}\u{FF1D}S3CRET&b=2", "https://h/?[redacted]&b=2"),
+            ("https://h/?q=token%0B%E2%80%A8%3A%0CS3CRET", "https://h/?q=[redacted]"),
             ("https:user:S3CRET@host/", "https:host/"), ("https:/user:S3CRET@host/", "https:/host/"),
             ("//user:S3CRET@host/a", "//host/a"),
         ])
@@ -257,7 +267,8 @@ struct LinksTests {
             "https://h/?u=https://other/@user", "https://h/?t=10:30&m=a@b.example", "https://h/?q=token",
             "https://h/token/x", "https://h/?q=%7B%22page%22%3A1%7D", "https://h/?a=%25252525&b=%",
             "https://h/?q=a%3Db%3Dc", "https://h//a//b", "https://h/?q=what+is+a+token%3F", "shop:product/7",
-            "https://h/?a==&=b&&;#;=/",
+            "https://h/?a==&=b&&;#;=/", "https://h/?q=token%0Apage%3D2", "https://h/?q=[\"token\" x,2]",
+            "https://h/?q=token%09x%EF%BC%9A2",
         ]
             + [
                 "shipping", "author", "keyword", "design", "inside", "decode", "opinion", "page", "utm_source", "q",
@@ -270,11 +281,15 @@ struct LinksTests {
 
     @Test("a word of the host's own is found within a name too, in both spellings of a letter")
     func hostsWordsAreFound() async throws {
-        let links = Links(redacting: ["Invitation", "cl\u{E9}"])
+        let links = Links(redacting: ["Invitation", "cl\u{E9}", "Stra\u{DF}e", "\u{3C6}\u{3C9}\u{3C2}", "\u{FB03}x"])
         let test = try TestPipeline { links }
-        links.opened("https://h/?invitationCode=1&my_cle\u{301}=2&token=3&cle=4")
-        let url = try await test.event().properties["$url"]
-        #expect(url == "https://h/?invitationCode=[redacted]&my_cle\u{301}=[redacted]&token=3&cle=4")
+        let more = ["STRASSE", "stra\u{1E9E}e", "\u{3A6}\u{3A9}\u{3A3}", "FFIX"]
+        func link(_ secret: (Int) -> String) -> String {
+            "https://h/?invitationCode=\(secret(1))&my_cle\u{301}=\(secret(2))&token=3&cle=4&"
+                + more.map { "\($0)=\(secret(5))" }.joined(separator: "&")
+        }
+        links.opened(link { "\($0)" })
+        #expect(try await test.event().properties["$url"]?.string == link { _ in "[redacted]" })
     }
 
     @Test("the host can choose the secret names, and none")

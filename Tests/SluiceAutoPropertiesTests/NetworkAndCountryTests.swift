@@ -32,7 +32,7 @@ import Testing
             "/sys/class/net/wlan0/uevent": "DEVTYPE=wlan\nINTERFACE=wlan0\n",
             "/sys/class/net/wwan0/uevent": "DEVTYPE=wwan\n",
         ]
-        let properties = try properties(SystemReader(file: { files[$0] }))
+        let properties = try properties(SystemReader(contents: { files[$0].map { Array($0.utf8) } }))
         #expect(properties["$network_type"] == type.map { .string($0) })
         #expect(properties["$wifi"] == type.map { .bool($0 == "wifi") })
     }

@@ -37,6 +37,35 @@ import Testing
         #expect(try #require(second.processed()).properties["campaign"] == "spring")
     }
 
+    @Test(
+        "a value that was registered once counts, even if it can't be read until the name is registered once more",
+        arguments: [
+            (["once"], "free"), (["once", "once"], "free"), (["once", "register"], "PRO"),
+            (["register", "once"], "PRO"),
+            (["unregister", "once"], "PRO"), (["once", "unregister"], nil), (["unregisterAll", "once"], "PRO"),
+        ] as [([String], PropertyValue?)])
+    func onceIsOnceBeforeReading(calls: [String], value: PropertyValue?) {
+        let place = MemoryPlace()
+        func launch() -> AutoProperties { AutoProperties(persistedIn: place.persistence, system: SystemReader()) }
+        launch().registerOnce(["first_plan": "free", "seen": 1])
+        place.fail(at: .read)
+        let second = launch()
+        for call in calls {
+            switch call {
+            case "once": second.registerOnce(["first_plan": "PRO", "new": 2])
+            case "register": second.register(["first_plan": "PRO"])
+            case "unregister": second.unregister("first_plan")
+            default: second.unregisterAll()
+            }
+        }
+        place.fail()
+        #expect(second.registered["first_plan"] == value)
+        #expect(second.registered["new"] == (calls.contains("once") ? 2 : nil))
+        #expect(second.registered["seen"] == (calls.contains("unregisterAll") ? nil : 1))
+        second.register(["last": 3])
+        #expect(launch().registered == second.registered)
+    }
+
     @Test("dynamic properties and automatic ones are not kept")
     func onlyStaticPropertiesAreKept() throws {
         let first = launch()

@@ -19,7 +19,7 @@ struct ContractTests {
             Consent(persistedIn: .memory, whilePending: .keep), Sampling(rate: 0.5),
             Sampling(eventRate: 0.5), Consent(persistedIn: .memory, whilePending: .hold, holdingUpTo: 10_000),
             Limits(.appCenter), Limits(.sensors), EventNames(allowed: ["Pl*", "Event 1"]),
-            EventNames(denied: ["", "$*"]),
+            EventNames(denied: ["Denied", "$*"]),
             RateLimit(10, per: .seconds(1)), Deduplication(within: .seconds(1)),
             Redaction(keys: ["a"], patterns: [.email, .paymentCard, .phone]),
             Limits(eventName: .cut(to: 3), properties: .cut(to: 3), propertyName: .cut(to: 3), string: .cut(to: 3)),

@@ -75,7 +75,7 @@ struct ErasureTests {
     @Test("a state that can't be removed is reported, and the rest is removed")
     func failureIsReported() async throws {
         let broken = Persistence(
-            named: "a place", read: { _ in nil }, write: { _, _ in },
+            named: "a broken place", read: { _ in nil }, write: { _, _ in },
             remove: { _ in throw SluiceError(.storageUnavailable, "no disk") })
         let (auto, links) = (AutoProperties(persistedIn: broken), Links(persistedIn: place))
         let test = try TestPipeline {

@@ -1,6 +1,5 @@
 import Sluice
 import SluiceFilters
-import SluiceHTTP
 import SluiceIdentity
 import SluiceLibC
 import SluiceLifecycle
@@ -219,52 +218,6 @@ struct OwnerTests {
             try Pipeline {
                 RecordingStore().route("a", Sessions(persistedIn: .file("\(directory.path)/new")))
                 RecordingStore().route("b", Sessions(persistedIn: .file("\(path)/.//new/")))
-            }
-        }
-    }
-
-    @Test("two transports that learn a clock need a place each")
-    func learnedClockHasOneOwner() async throws {
-        func pipeline(_ first: Persistence, _ second: Persistence) throws -> Pipeline {
-            try Pipeline {
-                for (name, place) in [("a", first), ("b", second)] {
-                    Route(name) {
-                        MemoryStore()
-                        HTTPTransport(
-                            to: "https://\(name).example",
-                            configuration: .init(clockCorrection: .learned(keptIn: place)))
-                    }
-                }
-            }
-        }
-        let place = Persistence.file(directory.path)
-        let error = #expect(throws: SluiceError.self) { try pipeline(place, place) }
-        #expect(error?.code == .invalidPipeline && error?.message.contains("clock.json") == true)
-        let other = Persistence.file("\(directory.path)/b")
-        for _ in 0..<2 { await (try pipeline(place, other)).shutdown(timeout: .seconds(600)) }
-        await (try pipeline(.memory, .memory)).shutdown(timeout: .seconds(600))
-    }
-
-    @Test("a transport that learns a clock and a plugin with the same item can't share a place")
-    func itemHasOneOwner() throws {
-        struct Own: PersistedValue {
-            init() {}
-            init?(_ object: Properties) {}
-            var object: Properties { [:] }
-        }
-        final class Clock: Processor {
-            let context = PluginContext()
-            let state: PersistedState<Own>
-            init(_ place: Persistence) { state = PersistedState("clock", in: place, initial: Own()) { _ in } }
-            func prepare() throws { try state.load() }
-            func process(_ event: inout Event) -> Disposition { .keep }
-        }
-        let place = Persistence.file(directory.path)
-        #expect(throws: SluiceError.self) {
-            try Pipeline {
-                Clock(place)
-                MemoryStore()
-                HTTPTransport(to: "https://a.example", configuration: .init(clockCorrection: .learned(keptIn: place)))
             }
         }
     }

@@ -19,7 +19,7 @@ struct PlaceTests {
                 for (index, spelling) in [
                     "state", "./state", "a/../state", "state/", "state//", "a/b/c", "./a/./b", ".", "./", "", ".state",
                     "Ä ö",
-                    "-", "~state", "a~/b",
+                    "-", "./~state", "a~/b",
                 ].enumerated() where !spelling.isEmpty {
                     let (here, there) = ("\(first.path)/\(index)", "\(second.path)/\(index)")
                     for path in [here, "\(here)/a", there, "\(there)/a"] { try #require(mkdir(path, 0o700) == 0) }

@@ -119,15 +119,26 @@ import Testing
                 RecordingStore().route("second", subject.make(.file("\(directory.path)/\(second)")).0)
             }
         }
+        let one = try pipeline("a", "b")
         if subject.item == "identity" {
-            await (try pipeline("a", "a")).shutdown(timeout: .seconds(600))
+            for pair in [("a", "a"), ("b", "c")] {
+                await (try pipeline(pair.0, pair.1)).shutdown(timeout: .seconds(600))
+            }
         } else {
-            let error = #expect(throws: SluiceError.self) { try pipeline("a", "a") }
-            #expect(error?.code == .invalidPipeline)
-            #expect(error?.message.hasSuffix("a/\(subject.item).json: give each a directory of its own") == true)
+            for (first, second, advice) in [
+                ("c", "c", ": give each"), ("b", "c", ": shut it down or release it before, or give each"),
+                ("c", "../\(directory.path.split(separator: "/").last ?? "")/./a", ", which is \(directory.path)/a"),
+            ] {
+                let error = #expect(throws: SluiceError.self) { try pipeline(first, second) }
+                #expect(error?.code == .invalidPipeline)
+                #expect(error?.message.contains("/\(subject.item).json\(advice)") == true, "\(error?.message ?? "")")
+                #expect(error?.message.hasSuffix("give each a directory of its own") == true)
+            }
         }
-        // In another launch, and in a directory of its own, nothing is taken.
-        for _ in 0..<2 { await (try pipeline("a", "b")).shutdown(timeout: .seconds(600)) }
+        // After a shutdown, after a refused build and after a release, nothing is taken.
+        await one.shutdown(timeout: .seconds(600))
+        for _ in 0..<2 { _ = try pipeline("a", "b") }
+        await (try pipeline("b", "a")).shutdown(timeout: .seconds(600))
     }
 
     @Test("a pipeline with state that can't be read isn't built, and the state stays as it is", arguments: subjects)

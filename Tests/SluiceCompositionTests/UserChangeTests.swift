@@ -149,7 +149,7 @@ import Testing
     func noSessionHasTwoUsers(areSessionsFirst: Bool, isErased: Bool) async throws {
         let late = Locked<Pipeline?>(nil)
         let place = Persistence(
-            named: "a place", read: { _ in nil },
+            named: "late place \(areSessionsFirst) \(isErased)", read: { _ in nil },
             write: { _, _ in
                 // On another thread, while the new ids are written.
                 guard let pipeline = late.withLock({ $0.take() }) else { return }

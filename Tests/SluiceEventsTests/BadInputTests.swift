@@ -102,11 +102,11 @@ import Testing
         Input(
             "newlines in ids",
             .line(
-                #""event":"e","time":0,"distinct_id":"a\n","anonymous_id":"a\u0000","login_id":"a\"","properties":{}}"#)
+                #""event":"e","time":0,"distinct_id":"a\n","anonymous_id":"a\u0001","login_id":"a\"","properties":{}}"#)
         ) { pipeline in
             pipeline.track("e") { event in
                 event.distinctID = "a\n"
-                event.anonymousID = "a\0"
+                event.anonymousID = "a\u{1}"
                 event.loginID = "a\""
             }
         },
@@ -159,7 +159,7 @@ import Testing
         },
         Input("overlong ids", .line(#""event":"e","time":0,"login_id":"l","properties":{}}"#), .droppedID) { pipeline in
             pipeline.track("e") { event in
-                event.distinctID = String(repeating: "d", count: 1_025)
+                event.distinctID = String(repeating: "d", count: 256)
                 event.anonymousID = huge
                 event.loginID = "l"
             }

@@ -83,4 +83,56 @@ struct ExpiryTests {
         #expect(lake.visible.count == 5)
         #expect(lake.notes.withLock(\.self).map { $0.hasPrefix("1 dates") } == [true, true, true])
     }
+
+    /// What the clocks of a process do, in days, and the dates that are left of 2026-01-01, -07 and -14 after a write.
+    static let clocks: [(set: [Int64], passed: Int64, left: [String])] = [
+        (set: [30], passed: 0, left: ["01", "07", "14"]), (set: [9, -20], passed: 0, left: ["01", "07", "14"]),
+        (set: [500], passed: 1, left: ["01", "07", "14"]), (set: [], passed: 12, left: ["07", "14"]),
+        (set: [-3_000], passed: 20, left: ["01", "07", "14"]), (set: [], passed: 399, left: []),
+        (set: [2], passed: 800, left: []),
+    ]
+
+    /// The days by which the clock is ahead at the opening, the days that pass before and after its correction, and the days by
+    /// which it stays wrong. Then the days before today of events, and which of them are refused.
+    static let corrections: [(ahead: Int64, passed: [Int64], error: Int64, days: [Int64], refused: [Int64])] = [
+        (ahead: 40, passed: [0, 0], error: 0, days: [0, 9, 12], refused: [12]),
+        (ahead: 400, passed: [2, 30], error: 1, days: [7, 30, 3], refused: [30]),
+        (ahead: 9_000, passed: [0, 500], error: -3, days: [13, 8, 15], refused: [15]),
+        (ahead: -5_000, passed: [1, 0], error: 0, days: [0, 900, 6_000], refused: [6_000]),
+    ]
+
+    @Test("a clock that was wrong at the opening refuses no events when it is right", arguments: corrections)
+    func correctedClockRefusesNothing(
+        ahead: Int64, passed: [Int64], error: Int64, days: [Int64], refused: [Int64]
+    ) async throws {
+        func set(by days: Int64) {
+            lake.time.setWallTime(Timestamp(milliseconds: lake.time.wallTime().milliseconds + days * day))
+        }
+        set(by: ahead)
+        let transport = try lake.transport(maximumAge: .seconds(10 * 86_400))
+        lake.time.advance(by: .seconds(passed[0] * 86_400))
+        set(by: error - ahead)
+        lake.time.advance(by: .seconds(passed[1] * 86_400))
+        for (number, before) in days.enumerated() {
+            let verdict = try await send(transport, number, daysBefore: before - passed[0] - passed[1])
+            #expect(verdict.isAccepted == !refused.contains(before))
+        }
+    }
+
+    @Test(
+        "in a process, files expire by the time that passes, not by a wall clock that is set forth", arguments: clocks)
+    func setClockExpiresNothing(set: [Int64], passed: Int64, left: [String]) async throws {
+        let transport = try lake.transport(maximumAge: .seconds(10 * 86_400))
+        for (number, days): (Int, Int64) in [(1, 0), (2, 6), (3, 13)] {
+            #expect(try await send(transport, number, daysBefore: -days).isAccepted)
+        }
+        for (number, days) in set.enumerated() {
+            lake.time.setWallTime(Timestamp(milliseconds: lake.time.wallTime().milliseconds + days * day))
+            #expect(try await send(transport, 10 + number, daysBefore: -1_000).isAccepted)
+        }
+        lake.time.advance(by: .seconds(passed * 86_400))
+        #expect(try await send(transport, 4, daysBefore: -1_000).isAccepted)
+        #expect(dates.filter { $0.hasPrefix("2026") } == left.map { "2026-01-\($0)" })
+        #expect(!lake.notes.withLock(\.self).contains { $0.contains("are kept") })
+    }
 }

@@ -22,7 +22,8 @@ import Testing
 
     private static let lists: [Properties] = [
         [:], ["a": 1], ["a": "1"], ["a": 1.0], ["a": true], ["a": nil], ["a": ""], ["b": 1], ["a": [1]],
-        ["a": ["a": 1]], ["a": .date(Timestamp(milliseconds: 1))], ["a": 1, "b": 1], ["ab": ""], ["a": "b"],
+        ["a": ["a": 1]], ["a": []], ["a": [:]], ["a": ["a": 1, "b": 2]], ["a": [[1], 2]], ["a": [1, [2]]],
+        ["a": .date(Timestamp(milliseconds: 1))], ["a": 1, "b": 1], ["ab": ""], ["a": "b"],
     ]
 
     @Test("an event with another name, type, value or id is not a duplicate", arguments: lists)
@@ -32,9 +33,13 @@ import Testing
         #expect(filter.processed("Event", properties) == nil)
         for other in Self.lists where other != properties { #expect(filter.processed("Event", other) != nil) }
         #expect(filter.processed("Event2", properties) != nil)
-        // The last two look the same, and ids are compared by their bytes.
+        // The last two look the same, and ids and values are compared by their bytes.
         for id in ["x", "y", "\u{212B}1", "\u{C5}1"] {
             #expect(filter.processed("Event", properties, configure: { $0.distinctID = id }) != nil)
+            for value in [.string(id), [1, .string(id)], ["crm": .string(id)]] as [PropertyValue] {
+                #expect(filter.processed("Event", properties + ["$id_value": value]) != nil)
+                #expect(filter.processed("Event", ["$id_value": value] + properties) == nil)
+            }
         }
     }
 

@@ -75,6 +75,22 @@ struct LimitsTests {
         #expect(event.properties == ["a": .string(cut)])
     }
 
+    @Test(
+        "an id is kept whole, because its beginning can be another id",
+        arguments: [
+            "$alias", "$original_id", "$id_value", "$group_key", "$item_id", "$product_id", "order_id", "$group_type",
+        ], [Limits(.appCenter), Limits(string: .dropEvent(over: 20)), Limits(string: .setAside(over: 129))])
+    func idsAreKeptWhole(name: String, limits: Limits) throws {
+        let ids = ["1", "2"].map { PropertyValue.string(String(repeating: "z", count: 130) + $0) }
+        for id in ids + [.array([ids[0], "x"]), .array([["y": ids[1]]])] {
+            if id.string == nil, limits.nesting != nil { continue }
+            let properties: Properties = [name: id, "$groups": ["household": id], "$identities": ["crm": id]]
+            let event = try #require(limits.processed("Event", properties))
+            #expect(event.properties == properties && event.reportedSanitizations.isEmpty)
+            #expect(limits.processed("Event", ["name": id])?.properties != ["name": id])
+        }
+    }
+
     @Test("limits of zero leave nothing")
     func zeroLimitsLeaveNothing() throws {
         let limits = Limits(properties: .cut(to: 0), string: .cut(to: 0))

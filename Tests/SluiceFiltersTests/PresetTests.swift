@@ -145,6 +145,48 @@ import Testing
     }
 
     @Test(
+        "the name that a backend sees is checked: a member's own in the event of its verb, otherwise one with a prefix",
+        arguments: [
+            ("$ProfileSet", "$set", 100), ("$SignUp", "$set", 100), ("$ProfileSetOnce", "$set_once", 100),
+            ("$ProfileIncrement", "$increment", 100), ("$ProfileAppend", "$append", 100), ("$ItemSet", "$item", 100),
+            ("E", "$set", 96), ("E", "$append", 93), ("$ItemSet", "$set", 96), ("$AppStart", "$increment", 90),
+            ("E", "$identities", 100), ("$ItemSet", "$identities", 100), ("E", "$groups", 93), ("E", "$own", 96),
+        ])
+    func writtenNameIsChecked(event: String, object: String, longest: Int) throws {
+        for (name, isOwn) in [("id", true), (Self.text(longest), false), (Self.text(longest + 1), nil)] {
+            let members: Properties = [name: "1", "good": "2"]
+            let stays = isOwn.map { longest < 100 || !$0 } ?? false
+            let found = try #require(Limits(.sensors).processed(event, [object: .object(members)])).properties
+            #expect(found == [object: stays ? .object(members) : ["good": "2"]], "\(name)")
+        }
+    }
+
+    @Test(
+        "names in a list and in a text are checked in the event of their verb only",
+        arguments: [
+            ("$ProfileUnset", "$unset", ["id", "plan"], ["plan"]), ("E", "$unset", ["id", "plan"], ["id", "plan"]),
+            ("$ItemDelete", "$item_type", "my type", nil), ("E", "$item_type", "my type", "my type"),
+            ("$BindID", "$id_kind", "2nd", nil), ("$ItemSet", "$id_kind", "2nd", "2nd"),
+        ] as [(String, String, PropertyValue, PropertyValue?)])
+    func namesOfVerbsAreChecked(event: String, name: String, value: PropertyValue, expected: PropertyValue?) {
+        #expect(Limits(.sensors).processed(event, [name: value])?.properties == expected.map { [name: $0] })
+    }
+
+    @Test(
+        "a forbidden type of groups is left out, whatever the rule, because every later event has it",
+        arguments: [.cut, .dropProperty, .dropEvent, .setAside] as [Limits.Rule], ["$groups", "$identities"])
+    func forbiddenTypeIsLeftOut(rule: Limits.Rule, object: String) throws {
+        var rules = Limits(propertyName: rule == .cut ? .cut(to: 20) : .setAside(over: 20))
+        rules.names = rule
+        rules.reservedNames = ["id", "groups_id"]
+        let kinds: Properties = ["my-co": "a", "company": "b", "id": "c", Self.text(21): "d", "list": [["a": 1]]]
+        rules.nesting = rule
+        let event = try #require(Limits(rules).processed("Event", [object: .object(kinds), "n": 1]))
+        #expect(event.properties == [object: ["company": "b"], "n": 1])
+        #expect(Set(event.reportedSanitizations) == [.droppedProperty])
+    }
+
+    @Test(
         "Sensors takes scalars, dates and lists of strings",
         arguments: [
             ("text", true), (1, true), (1.5, true), (true, true), (nil, true), (["a", "b"], true), ([], true),

@@ -40,13 +40,32 @@ struct PseudonymsTests {
         let event = processed(pseudonyms) {
             $0.properties = [
                 "$alias": "42", "$id_kind": "phone", "$id_value": "42", "$identities": ["phone": "42", "card": nil],
+                "$group_type": "company", "$group_key": "42", "$groups": ["company": 42], "$item_id": "42",
             ]
         }
         let own = PropertyValue.string(Self.fortyTwo)
         #expect(
             event.properties == [
                 "$alias": own, "$id_kind": "phone", "$id_value": own, "$identities": ["phone": own, "card": nil],
+                "$group_type": "company", "$group_key": own, "$groups": ["company": own], "$item_id": "42",
             ])
+    }
+
+    @Test(
+        "an id that stands for a missing one stays, because its hash would be an id that many people have",
+        arguments: [
+            "undefined", "null", nil, 0, "(not set)", "\u{200B}", "00000000-0000-0000-0000-000000000000", false,
+        ]
+            as [PropertyValue])
+    func placeholdersStay(value: PropertyValue) {
+        let ids: Properties = [
+            "$original_id": value, "$alias": value, "$id_value": value, "$group_key": value,
+            "$identities": ["crm": value], "$groups": ["company": value],
+        ]
+        #expect(processed(pseudonyms) { $0.properties = ids }.properties == ids)
+        // The value of another property says something about the person.
+        let isNull = value == .null
+        #expect((processed(pseudonyms) { $0.properties = ["card": value] }.properties == ["card": value]) == isNull)
     }
 
     @Test("chosen properties and the id of a sign-up are replaced at every depth, others stay")

@@ -135,12 +135,47 @@ struct RedactionTests {
         #expect(try #require(Redaction(keys: []).processed("Event", properties)).properties == properties)
     }
 
-    @Test("the ids of an event are not changed")
-    func userIDsAreNotRedacted() throws {
-        var event = Event.named()
-        event.loginID = "bob@example.org"
-        #expect(Redaction(patterns: [.email]).process(&event) == .keep)
-        #expect(event.loginID == "bob@example.org")
+    @Test(
+        "the ids of people and groups are not changed, whatever the keys, and the ids of things under a key only",
+        arguments: [
+            ("$alias", "+49 30 1234567"), ("$original_id", "ann@example.org"), ("$id_value", "4111 1111 1111 1111"),
+            ("$group_key", "+33 1 23 45 67 89"), ("$identities", ["msisdn": "+49 30 1234567", "oauth_id": "77ann"]),
+            ("$groups", ["household": "030 1234567", "b@example.org": "c@example.org", "token": 1]),
+            ("$item_id", 4_111_111_111_111_111), ("$product_id", "(555) 123-4567"), ("$group_type", "a@example.org"),
+            ("order_id", "4111111111111111"), ("order_id", 5_555_555_555_554_444), ("$id_kind", "555-123-4567"),
+        ] as [(String, PropertyValue)])
+    func idsAreNotRedacted(name: String, id: PropertyValue) throws {
+        let keys = [nil, [], [name, "token", "msisdn"], ["household"]] as [[String]?]
+        let isOfThing = ["$item_id", "$product_id", "order_id", "$group_type", "$id_kind"].contains(name)
+        for (index, keys) in keys.enumerated() {
+            let redaction = Redaction(keys: keys, patterns: [.email, .paymentCard, .phone])
+            // In an object, the same name holds no id.
+            var event = Event.named("Event", [name: id, "text": "a@example.org", "n": [name: id]])
+            (event.loginID, event.anonymousID) = ("bob@example.org", "+49 30 1234567")
+            #expect(redaction.process(&event) == .keep)
+            #expect(event.properties[name] == (index == 2 && isOfThing ? "[redacted]" : id))
+            #expect(event.properties["text"] == "[email]" && event.properties["n"]?.object?[name] != id)
+            #expect(event.loginID == "bob@example.org" && event.anonymousID == "+49 30 1234567")
+        }
+    }
+
+    @Test(
+        "a change of a profile keeps its type: a member that would become a text is left out",
+        arguments: [
+            ("$append", ["pins": ["1234"], "tokens": ["a", "b"], "tags": ["x"]], ["tags": ["x"]]),
+            ("$append", ["mails": ["a@example.org", "b"]], ["mails": ["[email]", "b"]]),
+            ("$increment", ["otp": 1, "spent": 2.5, "paid": 4_111_111_111_111_111], ["spent": 2.5]),
+            ("$increment", ["a@example.org": 1, "PIN": 2.0], ["[email]": 1]), ("$increment", ["cvv": 7], [:]),
+            ("$append", ["a": "x", "b": "bob@x.com", "c": ["y"]], ["a": "x", "b": "[email]", "c": ["y"]]),
+            ("$append", ["plan": "pro", "pin": ["1"]], ["plan": "pro"]),
+            ("$increment", ["n@x.com": "x", "otp": 1, "m": 2], ["[email]": "x", "m": 2]),
+            ("$set", ["pin": "1234", "plan": "pro"], ["pin": "[redacted]", "plan": "pro"]),
+            ("$set_once", ["otp": 1, "mails": ["a@example.org"]], ["otp": "[redacted]", "mails": ["[email]"]]),
+        ] as [(String, PropertyValue, PropertyValue)])
+    func changesKeepTheirType(name: String, change: PropertyValue, expected: PropertyValue) throws {
+        let event = try #require(Redaction(patterns: [.email, .paymentCard]).processed("$Profile", [name: change]))
+        #expect(event.properties == [name: expected])
+        #expect(event.reportedSanitizations == [.redacted])
     }
 
     @Test("an earlier sanitization is still counted once")

@@ -170,7 +170,7 @@ struct IdentityPersistenceTests {
     func unusablePlaceThrows(path: String) {
         let identity = Identity(persistedIn: .file(path))
         let error = #expect(throws: SluiceError.self) { try TestPipeline { identity } }
-        #expect(error?.code == .storageUnavailable)
+        #expect(error?.code == (path.isEmpty ? .invalidArgument : .storageUnavailable))
         #expect(identity.anonymousID == nil)
     }
 

@@ -8,7 +8,8 @@ import Testing
 struct MissingIDTests {
     private static let placeholders = [
         "", "-", " \t", "\u{200B}", "null", "undefined", "NaN", "[object Object]", "0",
-        "00000000-0000-0000-0000-000000000000", "None", "N/A", "-1", "<nil>", "anonymous",
+        "00000000-0000-0000-0000-000000000000", "None", "N/A", "-1", "<nil>", "anonymous", "[email]", "\u{3164}",
+        "\u{201C}null\u{201D}", "object: null", " -1", "%{user_id}",
     ]
 
     /// Blank, with a NUL, or too long. A character can have several bytes.
@@ -93,20 +94,50 @@ struct MissingIDTests {
     }
 
     @Test(
-        "an event that loses a placeholder gets the ids of the identity, like one without an id",
-        arguments: placeholders)
-    func identityFillsIn(id: String) async throws {
-        let test = try TestPipeline { try Identity.loggedIn("customer-42") }
-        test.pipeline.track("Event") { $0.distinctID = id }
-        let event = try await test.event()
-        #expect(event.distinctID == "customer-42" && event.loginID == "customer-42" && event.anonymousID != nil)
+        "an event that loses its own id is no one's: neither a scope nor an identity gives its ids to it, or to events of it",
+        arguments: placeholders + invalid)
+    func refusedIDIsNoOnes(id: String) async throws {
+        struct Maker: Processor {
+            let context = PluginContext()
+
+            func process(_ event: inout Event) -> Disposition {
+                context.insert("Inserted", before: event)
+                context.insert("Inserted", before: event) { $0.loginID = "undefined" }
+                return .keep
+            }
+        }
+        let test = try TestPipeline {
+            UserScope()
+            Maker()
+            try Identity.loggedIn("customer-42")
+        }
+        let changes: [(inout Event) -> Void] = [
+            { $0.loginID = id }, { $0.distinctID = id }, { $0.anonymousID = id },
+            { $0 = Event(id: $0.id, name: $0.name, time: $0.time, loginID: id) },
+        ]
+        for change in changes {
+            test.pipeline.track("Event", configure: change)
+            UserScope.with(loginID: "alice", properties: ["route": "/x"]) {
+                _ = test.pipeline.track("In scope", configure: change)
+            }
+        }
+        test.pipeline.track("Other id") { ($0.loginID, $0.anonymousID) = (id, "a") }
+        let events = await test.events()
+        let (others, none) = (events.suffix(3), events.dropLast(3))
+        #expect(none.count == 24)
+        #expect(none.allSatisfy { $0.distinctID == nil && $0.loginID == nil && $0.anonymousID == nil })
+        #expect(none.allSatisfy { $0.properties["route"] == ($0.name == "In scope" ? "/x" : nil) })
+        #expect(others.map(\.anonymousID) == ["a", "a", "a"] && others.allSatisfy { $0.loginID == nil })
+        #expect(test.pipeline.ledger.sanitized == [.droppedID: 18])
     }
 
-    @Test("one that an earlier version has stored isn't used, and is reported once", arguments: placeholders)
+    @Test(
+        "one that an earlier version has stored isn't used, and is reported once",
+        arguments: placeholders + [String(repeating: "x", count: 256), "a\0b"])
     func storedPlaceholdersAreReplaced(id: String) throws {
         for (anonymousID, loginID, bound, group) in [
             (id, id, "b-1", "g-1"), (id, "customer-42", id, "g-1"), ("a-1", id, "b-1", id),
-            ("a-1", "customer-42", id, "g-1"), ("a-1", "customer-42", "b-1", id),
+            ("a-1", "customer-42", id, "g-1"), ("a-1", "customer-42", "b-1", id), ("a-1", id, "b-1", "g-1"),
         ] {
             let directory = TemporaryDirectory()
             let object: Properties = [
@@ -124,8 +155,14 @@ struct MissingIDTests {
                 let test = try TestPipeline { identity }
                 #expect(test.diagnostics.count == (launch == 1 ? 1 : 0))
                 #expect(identity.loginID == (loginID == id ? nil : loginID))
-                #expect(identity.boundIDs == (bound == id ? ["email": "b-2"] : ["crm_id": "b-1", "email": "b-2"]))
-                #expect(identity.groups == (group == id ? ["team": "g-2"] : ["team": "g-2", "company": "g-1"]))
+                // Without the user, the bound ids and groups are no one's.
+                var (boundIDs, groups) = (identity.boundIDs, identity.groups)
+                if loginID != id {
+                    #expect(boundIDs == (bound == id ? ["email": "b-2"] : ["crm_id": "b-1", "email": "b-2"]))
+                    #expect(groups == (group == id ? ["team": "g-2"] : ["team": "g-2", "company": "g-1"]))
+                    (boundIDs, groups) = ([:], [:])
+                }
+                #expect(boundIDs.isEmpty && groups.isEmpty)
                 found.append(identity.anonymousID)
             }
             #expect(found[0] == found[1] && (found[0] == "a-1") == (anonymousID == "a-1") && found[0] != id)

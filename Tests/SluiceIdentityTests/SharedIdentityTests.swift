@@ -1,5 +1,6 @@
 import Foundation
 import Sluice
+import SluiceMemory
 import SluiceTesting
 import TestSupport
 import Testing
@@ -77,6 +78,49 @@ import Testing
     }
 
     // MARK: One process
+
+    @Test(
+        "two identities of a pipeline can have one directory together, and no other place",
+        arguments: [
+            ("p", "p", true), ("p", "p/.", true), ("p", "q", true), ("db p", "db q", true), ("memory", "memory", true),
+            ("db p", "db p", false), ("sealed p", "p", false), ("sealed p", "sealed p", false), ("x q", "q", false),
+            ("x q", "x q", false), ("x q", "q x", false), ("p", "p q", false), ("db p", "p", true),
+        ])
+    func onlyDirectoriesAreShared(first: String, second: String, isAllowed: Bool) async throws {
+        let encryption = LineEncryption(encrypt: { $0.map { $0 ^ 0x55 } }, decrypt: { $0.map { $0 ^ 0x55 } })
+        let databases = ["p": MemoryPlace(), "q": MemoryPlace()]
+        func place(_ text: String) -> Persistence {
+            let words = text.split(separator: " ").map(String.init)
+            switch words.first {
+            case "memory": return .memory
+            case "db": return databases[words[1]]?.persistence ?? .memory
+            case "sealed": return .file("\(directory.path)/\(words[1])").encrypted(with: encryption)
+            default:
+                let places = words.map { Persistence.file("\(directory.path)/\($0)") }
+                return places.dropFirst().reduce(places[0]) { $0.backedUp(by: $1) }
+            }
+        }
+        func build() throws -> Pipeline {
+            try Pipeline {
+                Route("a") {
+                    Identity(persistedIn: place(first))
+                    MemoryStore()
+                    NullTransport()
+                }
+                Route("b") {
+                    Identity(persistedIn: place(second))
+                    MemoryStore()
+                    NullTransport()
+                }
+            }
+        }
+        if isAllowed {
+            await (try build()).shutdown(timeout: .seconds(600))
+        } else {
+            let error = #expect(throws: SluiceError.self) { try build() }
+            #expect(error?.code == .invalidPipeline)
+        }
+    }
 
     @Test("a change of one instance is used by events of another one a second later")
     func changeIsSeenAfterOneSecond() throws {

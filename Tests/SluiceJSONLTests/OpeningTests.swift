@@ -10,11 +10,12 @@ struct OpeningTests: StoreSuite {
     let files = FaultyFileSystem()
 
     private func expectUnavailable(
-        _ path: String, says advice: String, _ location: SourceLocation = #_sourceLocation
+        _ path: String, says advice: String, _ code: SluiceError.Code = .storageUnavailable,
+        _ location: SourceLocation = #_sourceLocation
     ) {
         let store = TestedStore(JSONLStore(at: path, files: files))
         let error = #expect(throws: SluiceError.self, sourceLocation: location) { try store.open() }
-        #expect(error?.code == .storageUnavailable, sourceLocation: location)
+        #expect(error?.code == code, sourceLocation: location)
         #expect(error?.message.contains(advice) == true, "\(error?.message ?? "")", sourceLocation: location)
     }
 
@@ -62,14 +63,13 @@ struct OpeningTests: StoreSuite {
         expectUnavailable(directory.path, says: "chmod 700")
     }
 
-    @Test(
-        "an invalid path is refused, with the reason",
-        arguments: [
-            ("", "is empty"), ("/tmp/a\u{0}b", "has a NUL"), ("~", "not expanded"), ("~/events", "not expanded"),
-            ("file:///tmp/events", "is a URL"),
-        ])
+    @Test("an invalid path is refused, with the reason, also by a tool", arguments: flawedPaths)
     func invalidPathIsRefused(path: String, reason: String) {
-        expectUnavailable(path, says: reason)
+        expectUnavailable(path, says: reason, .invalidArgument)
+        for error in [
+            #expect(throws: SluiceError.self) { try JSONLStore.erase(at: path) { _ in true } },
+            #expect(throws: SluiceError.self) { _ = try JSONLStore.export(at: path) { _ in true } },
+        ] { #expect(error?.code == .invalidArgument && error?.message.contains(reason) == true) }
     }
 
     @Test("a store accepts events from its only opening to its close, and its errors say what to do")

@@ -81,28 +81,36 @@ extension SessionsTests {
         #expect(await test.story() == ["Imported"])
     }
 
-    /// A mode, a change of the wall clock in the middle of a session in milliseconds, and whether it ends the session.
-    static let clockChanges: [(mode: Sessions.Mode, change: Int64, ends: Bool)] = [
-        (.automatic, 0, false), (.automatic, 19_000, false), (.automatic, -19_000, false), (.automatic, 20_001, true),
-        (.automatic, -20_001, true), (.automatic, 86_400_000, true), (.automatic, -86_400_000, true),
-        (.automatic, -1_767_225_600_000, true), (.automatic(.seconds(3_600)), 3_599_000, false),
-        (.automatic(.seconds(3_600)), -3_601_000, true), (.idle(.seconds(1_800)), 1_799_000, false),
-        (.idle(.seconds(1_800)), 1_801_000, true), (.idle(.seconds(1_800)), -172_800_000, true),
-        (.idle(.seconds(Int64.max)), 1_000_000_000_000, false), (.idle(.seconds(1)), -1_001, true),
+    /// A mode, the age of a session in seconds, a change of the wall clock in milliseconds, and whether it ends the session.
+    /// After 15 s, another thread notes the state, so the ages are lower.
+    static let clockChanges: [(mode: Sessions.Mode, age: Double, change: Int64, ends: Bool)] = [
+        (.automatic, 0.75, 0, false), (.automatic, 0.75, 19_000, false), (.automatic, 14, -13_000, false),
+        (.automatic, 14, 20_001, true), (.automatic, 14, -20_001, true), (.automatic, 0.75, 86_400_000, true),
+        (.automatic, 0.75, -86_400_000, true), (.automatic, 7, -1_767_225_600_000, true),
+        (.automatic(.seconds(3_600)), 0.75, 3_599_000, false), (.automatic(.seconds(3_600)), 1, -3_601_000, true),
+        (.idle(.seconds(1_800)), 0.75, 1_799_000, false), (.idle(.seconds(1_800)), 2, 1_801_000, true),
+        (.idle(.seconds(1_800)), 0.75, -172_800_000, true),
+        (.idle(.seconds(Int64.max)), 5, 1_000_000_000_000, false), (.idle(.seconds(1)), 1.25, -1_001, true),
+        // To a time before the session, and to one in it.
+        (.automatic, 0.75, -19_000, true), (.automatic, 0.75, -1_751, true), (.automatic, 0.75, -1_750, false),
+        (.automatic(.seconds(3_600)), 13, -15_000, true), (.automatic(.seconds(3_600)), 13, -11_000, false),
+        (.idle(.seconds(1_800)), 9, -1_799_000, true), (.idle(.seconds(1_800)), 9, -8_000, false),
     ]
 
     private func changeClock(by milliseconds: Int64) {
         time.setWallTime(Timestamp(milliseconds: time.wallTime().milliseconds + milliseconds))
     }
 
-    @Test("a change of the wall clock beyond the limit ends the session, with its times", arguments: clockChanges)
-    func clockChangeEndsSession(row: (mode: Sessions.Mode, change: Int64, ends: Bool)) async throws {
+    @Test(
+        "a change of the wall clock beyond the limit, or to a time before the session, ends it, with its times",
+        arguments: clockChanges)
+    func clockChangeEndsSession(row: (mode: Sessions.Mode, age: Double, change: Int64, ends: Bool)) async throws {
         let start = time.wallTime().milliseconds
         let (_, test) = try await launch(row.mode)
         test.pipeline.track("A")
         pass(0.5)
         test.pipeline.track("B")
-        pass(0.25)
+        pass(row.age - 0.5)
         changeClock(by: row.change)
         test.pipeline.track("C")
         pass(0.25)

@@ -27,7 +27,7 @@ struct VersionTests {
 
         var persistence: Persistence {
             Persistence(
-                named: "the test", read: { item in self.state.withLock { $0.items[item] } },
+                named: "\(ObjectIdentifier(self))", read: { item in self.state.withLock { $0.items[item] } },
                 write: { item, bytes in
                     try self.state.withLock { state in
                         if state.isFull { throw Full() }

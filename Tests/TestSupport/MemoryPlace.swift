@@ -15,6 +15,9 @@ package final class MemoryPlace: Sendable {
 
     package init(_ items: [String: [UInt8]] = [:]) { state = Locked(State(items: items)) }
 
+    /// Unique, because two places with one name are one.
+    package var name: String { "the place \(ObjectIdentifier(self))" }
+
     package var items: [String: [UInt8]] {
         get { state.withLock(\.items) }
         set { state.withLock { $0.items = newValue } }
@@ -46,13 +49,13 @@ package final class MemoryPlace: Sendable {
 
     package var persistence: Persistence {
         Persistence(
-            named: "a place", read: { item in try self.access(.read) { $0[item] } }, write: write,
+            named: name, read: { item in try self.access(.read) { $0[item] } }, write: write,
             remove: { item in try self.access(.remove) { $0[item] = nil } })
     }
 
     /// A place of a host that can't remove. An empty item stays.
     package var persistenceWithoutRemoval: Persistence {
         Persistence(
-            named: "a place", read: { item in try self.access(.read) { $0[item] } }, write: write)
+            named: name, read: { item in try self.access(.read) { $0[item] } }, write: write)
     }
 }

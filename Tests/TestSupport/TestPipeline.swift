@@ -87,13 +87,18 @@ package final class FormerLaunch: Sendable {
     }
 }
 
-/// Returns when the state is stored that plugins write in the background. The process can then crash.
+/// Returns when the state is stored that plugins write in the background. The process can then crash: the places of its state are
+/// free for the next launch.
 package func waitForWrites(of pipeline: Pipeline) {
     while pipeline.states.isWriting { SystemFileSystem.pause() }
+    pipeline.states.release()
 }
 
 /// Does the same as ``waitForWrites(of:)`` without blocking a thread, for tests with many trials.
-package func writesAreDone(of pipeline: Pipeline) async { while pipeline.states.isWriting { await Task.yield() } }
+package func writesAreDone(of pipeline: Pipeline) async {
+    while pipeline.states.isWriting { await Task.yield() }
+    pipeline.states.release()
+}
 
 extension Event {
     /// A new event, for tests of a processor without a pipeline.

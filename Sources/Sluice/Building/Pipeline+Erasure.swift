@@ -20,14 +20,17 @@ extension Pipeline {
     ///
     /// The processors forget their state first, so later events have the ids of a new user. Then events are removed as
     /// by ``deleteWaitingEvents()``: a batch in flight is awaited, and may be delivered. The user's answer in a `Consent`
-    /// and the setting of `CollectionSettings` stay. Events that are tracked during the call can be removed too.
+    /// and the setting of `CollectionSettings` stay, and so does a state that a processor doesn't load in its
+    /// ``Processor/prepare()``. Events that are tracked during the call can be removed too.
     ///
     /// - Returns: The counts of the removed events, dead letters and states.
     @discardableResult
     public func eraseEverything() async -> ErasureReport {
         if !path.isOpen { return ErasureReport(from: Ledger(), to: Ledger(), states: 0, isComplete: false) }
         let before = await routes.ledgerWithStores()
-        let count = await Task.runningOnOwnThread(hasThreads: path.environment.hasThreads) { self.forgetUser() }
+        let count = await Task.runningOnOwnThread(hasThreads: path.environment.hasThreads) {
+            self.path.changingUser(by: nil) { self.forgetUser() }
+        }
         let areEventsGone = await routes.all { await $0.deleteAll() }
         let areLettersGone = await routes.all { await $0.discardDeadLetters() }
         let (after, isComplete) = (await routes.ledgerWithStores(), count != nil && areEventsGone && areLettersGone)

@@ -20,7 +20,6 @@ public final class Pipeline: EventTracking {
     private let ending = ProcessorEnding()
     /// The chain that all routes share.
     let chain: Chain
-    private let places: ProcessorPlaces
     let routes: Routes
     /// All states of the processors.
     package let states = StateGate()
@@ -56,7 +55,7 @@ public final class Pipeline: EventTracking {
         let path = EventPath(
             routes: routes.count, maximumEventBytes: maximumEventBytes, environment: environment,
             onDiagnostic: onDiagnostic, onTrace: onTrace)
-        places = try ProcessorPlaces(plan)
+        try plan.claimPlaces(for: states)
         chain = plan.chain(to: routes, in: path)
         self.routes = Routes(routes, path)
         self.path = path
@@ -78,7 +77,7 @@ public final class Pipeline: EventTracking {
         // After a shutdown, the state of its plugins is stored.
         if !ending.isOver { states.waitForWrites() }
         // Before the processors are released: another object can get the address of one that is gone.
-        places.release()
+        states.release()
     }
 
     // MARK: Tracking
@@ -295,7 +294,7 @@ public final class Pipeline: EventTracking {
         await routes.combine((), { _, _ in }) {
             await $0.shutdown(until: end, maximumFailures: timeout == nil ? 2 : .max)
         }
-        places.release()
+        states.release()
         return await routes.ledgerWithStores()
     }
 

@@ -14,12 +14,8 @@ public struct _PipelinePlan {
         var names: Set<String> = []
         var stores: Set<ObjectIdentifier> = []
         for route in routes {
-            let hasControl = route.name.unicodeScalars.contains { $0.properties.generalCategory == .control }
-            guard !route.name.isBlank, !hasControl else {
-                throw SluiceError(
-                    .invalidPipeline,
-                    "the name of a route is blank, or has a control character such as a newline: name it for the ledger"
-                )
+            if let flaw = route.name.flaw {
+                throw SluiceError(.invalidPipeline, "the name of a route, which is for the ledger, \(flaw)")
             }
             guard names.insert(route.name).inserted else {
                 throw SluiceError(.invalidPipeline, "two routes are called \"\(route.name)\": give each its own name")

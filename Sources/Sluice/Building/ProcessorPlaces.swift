@@ -1,40 +1,20 @@
-/// The places of a pipeline's processors. An object, or a value with a ``PluginContext``, stands in one place of one living
-/// pipeline, because its state and its context belong to one chain.
-final class ProcessorPlaces: Sendable {
-    /// The objects in all living pipelines.
-    private static let occupied = Locked<Set<ObjectIdentifier>>([])
-
-    /// The objects of this pipeline, which keeps them alive until ``release()``.
-    private let objects: Locked<Set<ObjectIdentifier>>
-
-    /// Occupies the places of a plan.
+extension _PipelinePlan {
+    /// Claims the places of the processors for a pipeline. An object, or a value with a ``PluginContext``, stands in one place of
+    /// one living pipeline, because its state and its context belong to one chain.
     ///
     /// - Throws: ``SluiceError/Code/invalidPipeline`` if an object is listed twice, or stands in another living pipeline.
-    init(_ plan: _PipelinePlan) throws(SluiceError) {
+    func claimPlaces(for pipeline: StateGate) throws(SluiceError) {
+        let all = (processors + routes.flatMap(\.stages.processors)).compactMap { processor in
+            _PipelinePlan.object(processor).map { (processor, object: $0) }
+        }
         var objects: Set<ObjectIdentifier> = []
-        for processor in plan.processors + plan.routes.flatMap(\.stages.processors) {
-            guard let object = _PipelinePlan.object(processor) else { continue }
-            guard objects.insert(object).inserted else { throw ProcessorPlaces.error(processor, "is listed twice") }
+        for (processor, object) in all where !objects.insert(object).inserted {
+            throw _PipelinePlan.error(processor, "is listed twice")
         }
-        let taken = ProcessorPlaces.occupied.withLock { occupied in
-            let taken = objects.intersection(occupied)
-            if taken.isEmpty { occupied.formUnion(objects) }
-            return taken
+        if let index = pipeline.claim(all.map(\.object)) {
+            throw _PipelinePlan.error(
+                all[index].0, "stands in another pipeline, which was not shut down or released")
         }
-        for processor in plan.processors + plan.routes.flatMap(\.stages.processors) {
-            guard let object = _PipelinePlan.object(processor), taken.contains(object) else { continue }
-            throw ProcessorPlaces.error(processor, "stands in another pipeline, which was not shut down or released")
-        }
-        self.objects = Locked(objects)
-    }
-
-    /// Frees the places for another pipeline.
-    func release() {
-        let objects = objects.withLock { objects in
-            defer { objects = [] }
-            return objects
-        }
-        ProcessorPlaces.occupied.withLock { $0.subtract(objects) }
     }
 
     private static func error(_ processor: any Processor, _ fault: String) -> SluiceError {

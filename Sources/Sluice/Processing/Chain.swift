@@ -15,21 +15,15 @@ final class Chain: Sendable {
     private let end: RouteRuntime?
     /// The chain of the next route, or of the first one. A linked list for the same reason as ``Stage``.
     private let next: Chain?
-    /// The stages that all routes share, and the gatekeepers among them.
-    private struct Shared {
-        var stages: Stage?
-        var gatekeepers: [any Gatekeeper] = []
-    }
-
-    /// For the chain of a route.
-    private let shared = Locked(Shared())
+    /// For the chain of a route: the stages that all routes share, and the gatekeepers among them.
+    private let shared = Locked<(stages: Stage?, gatekeepers: [any Gatekeeper])>((nil, []))
 
     /// Creates the chain that all routes share.
     init(_ processors: [any Processor], to first: Chain?, in path: EventPath) {
         (self.path, self.processors, stages) = (path, processors, Stage(processors))
         (number, route, end, next) = (0, nil, nil, first)
-        let shared = Shared(stages: stages, gatekeepers: processors.compactMap { $0 as? any Gatekeeper })
-        for chain in first?.all ?? [] { chain.shared.withLock { $0 = shared } }
+        let gatekeepers = processors.compactMap { $0 as? any Gatekeeper }
+        for chain in first?.all ?? [] { chain.shared.withLock { $0 = (stages, gatekeepers) } }
     }
 
     /// Creates the chain of the route with this index.
@@ -46,29 +40,22 @@ final class Chain: Sendable {
 
     // MARK: Entering
 
-    /// Creates an event, and sends it through all stages.
+    /// Creates an event of the host or of a plugin, and sends it through all stages.
     ///
     /// - Returns: the event's id, and whether at least one route has stored the event, or its group will store it. The id
     ///   is `id`, unless that is nil or `configure` replaces the event.
     func track(
         _ name: consuming String, _ properties: consuming Properties, _ priority: Event.Priority, id: EventID?,
-        _ configure: (inout Event) -> Void
+        by plugin: PluginContext? = nil, _ configure: (inout Event) -> Void
     ) -> (id: EventID, isStored: Bool) {
         if path.isInherited { return (path.leaveToParent(id), false) }
         let entry = path.enter(number, id: id)
         var event = Event(id: entry.id, name: name, time: entry.time, priority: priority, properties: properties)
         if entry.isOpen { configure(&event) }
         event.userChanges = entry.userChanges
-        if let reason = sharedRefusal { return (event.id, drop(reason, nil)) }
+        if let plugin { return (event.id, proceed(&event, below: nil, of: plugin, entry.isOpen, entry.group)) }
         let isStored = proceed(&event, through: stages, entry.isOpen, entry.group, path.beginTrace(event, in: route))
         return (event.id, isStored)
-    }
-
-    /// Why the chain that all routes share lets no event through to this one now; nil if events pass.
-    private var sharedRefusal: DropReason? {
-        if end == nil { return nil }
-        for gatekeeper in shared.withLock(\.gatekeepers) { if let reason = gatekeeper.refusal { return reason } }
-        return nil
     }
 
     /// Counts an event that a processor tracks for its own event, without an end.
@@ -80,15 +67,16 @@ final class Chain: Sendable {
     /// Creates an event for a plugin from another event, and sends it through the stages below the plugin.
     func insert(
         _ name: String, _ properties: Properties, _ priority: Event.Priority, before event: Event, below index: Int,
-        _ configure: (inout Event) -> Void
+        of plugin: PluginContext, _ configure: (inout Event) -> Void
     ) -> Bool {
         let entry = path.enter(number, id: nil)
         var new = Event(
             id: entry.id, name: name, time: entry.time, priority: priority, distinctID: event.distinctID,
             anonymousID: event.anonymousID, loginID: event.loginID, properties: properties)
         configure(&new)
-        (new.userChanges, new.isInScope) = (event.userChanges, event.isInScope)
-        return proceed(&new, below: index, entry.isOpen)
+        // The decisions of stages about its cause.
+        (new.userChanges, new.isInScope, new.isInSession) = (event.userChanges, event.isInScope, event.isInSession)
+        return proceed(&new, below: index, of: plugin, entry.isOpen, nil)
     }
 
     /// Sends an event through the stages that all routes share, and then through this route only.
@@ -101,13 +89,11 @@ final class Chain: Sendable {
         let disposition = process(&event, shared.withLock(\.stages), trace)
         // A shared stage that holds the event lets it continue to all routes.
         path.update(disposition.isHold ? 0 : number) { $0.entered += 1 }
-        switch disposition.kind {
-        case .keep:
+        if disposition == .keep {
             trace?.enter(route, event)
             return proceed(&event, through: stages, true, nil, trace) ? .keep : nil
-        case .drop(let reason): _ = drop(reason, trace)
-        case .hold: trace?.end(.hold)
         }
+        _ = end(disposition, trace)
         path.report(trace)
         return disposition
     }
@@ -116,40 +102,45 @@ final class Chain: Sendable {
     func hold() { path.update(number) { $0.held += 1 } }
 
     /// Counts the events that a processor has held since an earlier pipeline.
-    func adopt(_ count: Int) {
-        path.update(number) { counts in
-            counts.entered += count
-            counts.held += count
-        }
-    }
+    func adopt(_ count: Int) { path.update(number) { ($0.entered, $0.held) = ($0.entered + count, $0.held + count) } }
 
-    /// Sends an event on, below the stage that held it.
-    func forward(_ event: Event, below index: Int) -> Bool {
-        guard path.takeHeld(number) else { return false }
+    /// Sends a held event on, below a plugin, or through all stages.
+    func forward(_ event: Event, below index: Int?, of plugin: PluginContext) -> Bool {
+        path.update(number) { $0.held -= 1 }
         var event = event
-        // All held events of a session get the ids of now.
-        event.userChanges = 0
-        return proceed(&event, below: index, path.isOpen)
+        // It gets the ids of now, as all held events of its session do. With ids, it may belong to another user than of now.
+        if event.isWithoutUser { event.userChanges = path.currentUserChanges }
+        return proceed(&event, below: index, of: plugin, path.isOpen, nil)
     }
 
     /// Ends an event that was held.
-    func drop(_ event: Event, _ reason: DropReason, by index: Int) {
-        guard path.takeHeld(number) else { return }
+    ///
+    /// - Returns: false, because the event is not stored.
+    func drop(_ event: Event, _ reason: DropReason, by index: Int) -> Bool {
+        path.update(number) { $0.held -= 1 }
         let trace = path.beginTrace(event, in: route, below: name(of: index))
-        trace?.dropped(by: name(of: index), reason)
-        _ = drop(reason, nil)
-        path.report(trace)
+        trace?.stopped(by: name(of: index), in: route, .drop(reason))
+        defer { path.report(trace) }
+        return drop(reason, trace)
     }
 
-    private func proceed(_ event: inout Event, below index: Int, _ isOpen: Bool) -> Bool {
-        // It may have passed the stages above long ago, or not at all.
-        let own = processors[..<index].lazy.compactMap { ($0 as? any Gatekeeper)?.refusal }.first
-        let trace = path.beginTrace(event, in: route, below: name(of: index))
-        if let reason = sharedRefusal ?? own {
+    /// Sends an event of a plugin through the stages below an index, or through all of them, if the gatekeepers above let it
+    /// pass: it may have passed them long ago, or not at all.
+    private func proceed(
+        _ event: inout Event, below index: Int?, of plugin: PluginContext, _ isOpen: Bool, _ group: EventGroup?
+    ) -> Bool {
+        let trace = path.beginTrace(event, in: route, below: index.map(name))
+        let shared = shared.withLock(\.gatekeepers)
+        let own = processors.prefix(index ?? 0).compactMap { $0 as? any Gatekeeper }
+        for (number, stage) in (isOpen ? shared + own : []).enumerated() {
+            let answer = stage.admit(PluginEvent(event, of: plugin, at: plugin.place.value, isTracked: index == nil))
+            if answer == .keep { continue }
+            trace?.stopped(by: "\(type(of: stage))", in: number < shared.count ? nil : route, answer)
             defer { path.report(trace) }
-            return drop(reason, trace)
+            return end(answer, trace)
         }
-        return proceed(&event, through: stages?.below(index), isOpen, nil, trace)
+        let stage = if let index { stages?.below(index) } else { stages }
+        return proceed(&event, through: stage, isOpen, group, trace)
     }
 
     @inline(__always)
@@ -176,13 +167,8 @@ final class Chain: Sendable {
     ///
     /// - Returns: whether at least one route has stored the event, or its group will store it.
     private func pass(_ event: inout Event, through stage: Stage?, _ passage: inout Passage) -> Bool {
-        switch process(&event, stage, passage.trace).kind {
-        case .keep: break
-        case .drop(let reason): return drop(reason, passage.trace)
-        case .hold:
-            passage.trace?.end(.hold)
-            return false
-        }
+        let answer = process(&event, stage, passage.trace)
+        guard case .keep = answer.kind else { return end(answer, passage.trace) }
         if let causes = event.takeSanitizations() {
             passage.trace?.sanitized(event, causes)
             path.count(causes, of: event, number)
@@ -199,16 +185,15 @@ final class Chain: Sendable {
 
     /// Sends an event through this route and the routes after it. A route with stages gets a copy.
     private func branch(_ event: borrowing Event, _ passage: inout Passage) -> Bool {
+        guard let end else { return false }
         let isStored: Bool
         if let stages {
             var own = copy event
             passage.trace?.enter(route, own)
             var ownPassage = Passage(group: passage.group, trace: passage.trace)
             isStored = pass(&own, through: stages, &ownPassage)
-        } else if let end {
-            isStored = store(event, in: end, sharesLine: next != nil, &passage)
         } else {
-            isStored = false
+            isStored = store(event, in: end, sharesLine: next != nil, &passage)
         }
         // In this order: each route gets the event.
         return next?.branch(event, &passage) ?? false || isStored
@@ -232,6 +217,15 @@ final class Chain: Sendable {
         }
         passage.trace?.didStore(in: route.name, failure)
         return failure == nil
+    }
+
+    /// Ends the way of an event that a stage drops or holds.
+    ///
+    /// - Returns: false, because the event is not stored.
+    private func end(_ answer: Disposition, _ trace: TraceRecording?) -> Bool {
+        if let reason = answer.dropReason { return drop(reason, trace) }
+        trace?.end(.hold)
+        return false
     }
 
     /// - Returns: false, because the event is not stored.
@@ -259,7 +253,7 @@ final class Chain: Sendable {
         }
         if end != nil, own === states { own = StateGate(like: states) }
         for (index, processor) in processors.enumerated() {
-            (processor.context as? PluginContext)?.bind(to: self, index, named: name(of: index))
+            (processor.context as? PluginContext)?.bind(to: self, index)
             do {
                 try StateGate.$current.withValue(own) { try processor.prepare() }
             } catch {
@@ -271,17 +265,20 @@ final class Chain: Sendable {
 
     /// Lets the events enter that plugins have tracked before the pipeline was built, in the order of their calls.
     func open() {
-        let early = processors.compactMap { ($0.context as? PluginContext)?.open() }
-        for call in early.flatMap(\.calls).sorted(by: { $0.number < $1.number }) { call.enter(self) }
-        let dropped = early.reduce(0) { $0 + $1.dropped }
-        if dropped > 0 { path.dropUnentered(dropped, .beforePipeline, number, route: route) }
+        let plugins = processors.compactMap { ($0.context as? PluginContext)?.open() }
+        for call in plugins.flatMap(\.early.calls).sorted(by: { $0.number < $1.number }) { call.enter(self) }
+        for (reason, count) in plugins.flatMap(\.lost) { path.dropUnentered(count, reason, number, route: route) }
     }
 
-    /// Lets an event enter that has been made before.
-    func enter(_ event: Event) { _ = track("", [:], event.priority, id: event.id) { $0 = event } }
-
-    /// Reports a message of a plugin.
-    func report(_ message: String) { path.report(.plugin, message, route: route) }
+    /// Reports a message of the plugin at an index.
+    func report(_ message: String, by index: Int) {
+        path.report(.plugin, "\(name(of: index)): \(message)", route: route)
+    }
 
     private func name(of index: Int) -> String { "\(type(of: processors[index]))" }
+}
+
+extension Event {
+    /// Whether no stage or host has given it an id of a user.
+    fileprivate var isWithoutUser: Bool { distinctID == nil && anonymousID == nil && loginID == nil }
 }

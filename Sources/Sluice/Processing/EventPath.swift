@@ -26,10 +26,7 @@ final class EventPath: Sendable {
         var spareGroup: EventGroup?
 
         /// The group of the current thread.
-        var group: EventGroup? {
-            if groups.isEmpty { return nil }
-            return groups[currentThread]
-        }
+        var group: EventGroup? { groups.isEmpty ? nil : groups[currentThread] }
     }
 
     private static let maximumEncodingErrors = 100
@@ -41,13 +38,15 @@ final class EventPath: Sendable {
     private let onTrace: (@Sendable (EventTrace) -> Void)?
     private let state: Locked<State>
     private let creator = CreatingProcess()
-    /// The beginnings and ends of changes of the user.
-    private let userChanges = Published(UserChanges(1))
+    private let userChanges = Published(UserChanges(1, []))
 
     private final class UserChanges: Sendable {
+        /// The beginnings and ends of changes of the user so far.
         let count: UInt16
+        /// The threads that are changing the user; nil for a change in which no thread makes events.
+        let threads: [UInt?]
 
-        init(_ count: UInt16) { self.count = count }
+        init(_ count: UInt16, _ threads: [UInt?]) { (self.count, self.threads) = (count, threads) }
     }
 
     /// The events that the child of a `fork` has tracked here.
@@ -92,31 +91,38 @@ final class EventPath: Sendable {
             state.counts[chain].entered += 1
             return Entry(
                 time: time, id: id ?? state.ids.next(at: time, in: environment), isOpen: state.isOpen,
-                group: state.group, userChanges: userChanges.read(\.count))
+                group: state.group, userChanges: currentUserChanges)
         }
     }
 
-    /// Counts the beginning or the end of a change of the user.
-    func countUserChange() {
-        state.withLock { _ in userChanges.replace(with: UserChanges(max(1, userChanges.read(\.count) &+ 1))) }
+    /// Runs `body`, which changes the user step by step. Until it returns, other threads can see the ids of one user and the
+    /// session of the other. The events of `thread` belong to the former user.
+    func changingUser<Result>(by thread: UInt?, _ body: () -> Result) -> Result {
+        countUserChange { $0 + [thread] }
+        defer { countUserChange { Array($0.prefix { $0 != thread } + $0.drop { $0 != thread }.dropFirst()) } }
+        return body()
     }
 
-    /// Whether a change of the user has begun or ended after so many, which are unknown if they are 0.
-    func hasOtherUser(after changes: UInt16) -> Bool { changes > 0 && changes != userChanges.read(\.count) }
+    private func countUserChange(_ threads: ([UInt?]) -> [UInt?]) {
+        state.withLock { _ in
+            let former = userChanges.value
+            userChanges.replace(with: UserChanges(max(1, former.count &+ 1), threads(former.threads)))
+        }
+    }
+
+    /// The changes of the user so far, as events have them that enter now.
+    var currentUserChanges: UInt16 { userChanges.read(\.count) }
+
+    /// Whether another thread is changing the user, or a change has begun or ended after so many, which are unknown if they
+    /// are 0.
+    func hasOtherUser(after changes: UInt16) -> Bool {
+        userChanges.read { known in
+            changes > 0 && changes != known.count || !known.threads.isEmpty && !known.threads.contains(currentThread)
+        }
+    }
 
     /// Changes the counts of a chain.
     func update(_ chain: Int, _ body: (inout Counts) -> Void) { state.withLock { body(&$0.counts[chain]) } }
-
-    /// Counts that a held event continues or ends.
-    ///
-    /// - Returns: false if the chain holds none.
-    func takeHeld(_ chain: Int) -> Bool {
-        state.withLock { state in
-            guard state.counts[chain].held > 0 else { return false }
-            state.counts[chain].held -= 1
-            return true
-        }
-    }
 
     /// Counts events that end in a chain.
     ///
@@ -255,10 +261,7 @@ final class EventPath: Sendable {
 
     @inline(never)
     private func makeTrace(_ event: Event, in route: String?, below plugin: String?) -> TraceRecording? {
-        guard TraceRecording.isAllowed else { return nil }
-        let trace = TraceRecording(event, startsBelow: plugin, environment.time)
-        trace.enter(route, event)
-        return trace
+        TraceRecording.isAllowed ? TraceRecording(event, in: route, below: plugin, environment.time) : nil
     }
 
     @inline(__always)

@@ -18,28 +18,10 @@
 /// chain. The context doesn't keep the pipeline alive. Don't call it with a lock held that `process` takes, except for
 /// ``hold(_:)``: events come back through your plugin.
 public final class PluginContext: Sendable {
-    /// The position of the plugin.
-    private final class Place: Sendable {
-        // nonisolated(unsafe): a weak reference is safe to read from any thread, and this one is never replaced.
-        nonisolated(unsafe) weak private(set) var chain: Chain?
-        let index: Int
-        let plugin: String
-        let environment: PipelineEnvironment
-        /// Whether the pipeline is built.
-        let isOpen: Bool
-
-        init(_ chain: Chain?, _ index: Int, _ plugin: String, _ environment: PipelineEnvironment, isOpen: Bool) {
-            self.chain = chain
-            (self.index, self.plugin, self.environment, self.isOpen) = (index, plugin, environment, isOpen)
-        }
-    }
-
-    /// What the plugin has done before its pipeline was built.
+    /// The plugin's calls and events from before its pipeline was built.
     struct Early {
         /// The calls with their numbers, which ascend in all plugins.
         var calls: [(number: Int, enter: @Sendable (Chain) -> Void)] = []
-        /// Events that were too many.
-        var dropped = 0
         fileprivate var messages: [String] = []
     }
 
@@ -54,11 +36,10 @@ public final class PluginContext: Sendable {
     /// The clocks and random numbers of new contexts until their pipeline is built.
     @TaskLocal package static var environment = PipelineEnvironment()
 
-    private let place = Published(Place(nil, 0, "", environment, isOpen: false))
+    let place = Published(Place(nil, 0, environment, isOpen: false))
     /// Nil when the pipeline is built.
     private let early = Locked<Early?>(Early())
-    /// The number of events that the plugin holds, which move with it to its next pipeline.
-    private let held = Locked(0)
+    let held = Locked(Held())
 
     /// Creates a context that is not connected to a pipeline yet.
     ///
@@ -67,25 +48,31 @@ public final class PluginContext: Sendable {
     /// ```
     public init() {}
 
-    func bind(to chain: Chain, _ index: Int, named plugin: String) {
-        place.replace(with: Place(chain, index, plugin, chain.path.environment, isOpen: false))
-        chain.adopt(held.withLock(\.self))
+    func bind(to chain: Chain, _ index: Int) {
+        held.withLock { held in
+            place.replace(with: Place(chain, index, chain.path.environment, isOpen: false))
+            chain.adopt(held.count)
+        }
         let messages = early.withLock { early in
             // Nil after an earlier pipeline.
-            if early == nil { early = Early() }
-            defer { early?.messages = [] }
-            return early?.messages ?? []
+            let known = early ?? Early()
+            early = Early(calls: known.calls)
+            return known.messages
         }
-        for message in messages { chain.report("\(plugin): \(message)") }
+        for message in messages { chain.report(message, by: index) }
     }
 
     /// Ends the time before the pipeline, whose processors are prepared.
-    func open() -> Early {
+    ///
+    /// - Returns: the calls, and the events that were lost without a pipeline.
+    func open() -> (early: Early, lost: [DropReason: Int]) {
         let place = place.value
-        self.place.replace(with: Place(place.chain, place.index, place.plugin, place.environment, isOpen: true))
+        self.place.replace(with: Place(place.chain, place.index, place.environment, isOpen: true))
         let known = early.withLock { $0.take() } ?? Early()
         for message in known.messages { report(message) }
-        return known
+        var lost: [DropReason: Int] = [:]
+        held.withLock { swap(&$0.lost, &lost) }
+        return (known, lost)
     }
 
     // MARK: Events
@@ -134,7 +121,9 @@ public final class PluginContext: Sendable {
             return false
         }
         return PluginContext.$depth.withValue(PluginContext.depth + 1) {
-            chain.path.storingOneByOne { chain.track(name, properties, priority, id: nil, configure).isStored }
+            chain.path.storingOneByOne {
+                chain.track(name, properties, priority, id: nil, by: self, configure).isStored
+            }
         }
     }
 
@@ -154,9 +143,12 @@ public final class PluginContext: Sendable {
             guard let count = early?.calls.count else { return false }
             if event.id != id { return true }
             if count < PluginContext.maximumEvents {
-                early?.calls.append((isFirst ? .min + number : number, { $0.enter(event) }))
+                let enter: @Sendable (Chain) -> Void = { [unowned self] in
+                    _ = $0.track("", [:], event.priority, id: event.id, by: self) { $0 = event }
+                }
+                early?.calls.append((isFirst ? .min + number : number, enter))
             } else {
-                early?.dropped += 1
+                held.withLock { $0.lost.add(1, .beforePipeline) }
             }
             return true
         }
@@ -179,19 +171,14 @@ public final class PluginContext: Sendable {
     /// Changes the user: gives the signal `userWillChange` to the processors of the plugin's chain, and of the routes of that
     /// chain. `change` is called between its two passes.
     package func changeUser(_ change: () throws(SluiceError) -> Void) throws(SluiceError) {
-        var (isDone, failure) = (false, SluiceError?.none)
-        func run() {
-            isDone = true
-            do throws(SluiceError) { try change() } catch { failure = error }
-        }
-        atPlace { chain, _ in
-            chain.path.countUserChange()
-            Signal.userWillChange.deliver(to: chain.reached.flatMap(\.processors)) {
-                run()
-                chain.path.countUserChange()
+        var failure: SluiceError?
+        func run() { failure = SluiceError.of(try change()) }
+        let isDone: Void? = atPlace { chain, _ in
+            chain.path.changingUser(by: currentThread) {
+                Signal.userWillChange.deliver(to: chain.reached.flatMap(\.processors), announcing: run)
             }
         }
-        if !isDone { run() }
+        if isDone == nil { run() }
         if let failure { throw failure }
     }
 
@@ -213,7 +200,7 @@ public final class PluginContext: Sendable {
     /// Inserts a new event before the one that your processor is processing.
     ///
     /// The new event has its own id, the current time and the user's ids of `event`. It passes the stages below your
-    /// processor, and nothing above.
+    /// processor, and nothing above. Its session, if it has one, is that of `event`.
     ///
     /// It has only the properties that you pass. Pass those of `event` for a full event, with the session, the version and
     /// the device that the processors above have added:
@@ -238,33 +225,19 @@ public final class PluginContext: Sendable {
         _ name: String, _ properties: Properties = [:], priority: Event.Priority = .normal, before event: Event,
         configure: (inout Event) -> Void = { _ in }
     ) -> Bool {
-        atPlace { $0.insert(name, properties, priority, before: event, below: $1, configure) } ?? false
+        atPlace { $0.insert(name, properties, priority, before: event, below: $1, of: self, configure) } ?? false
     }
 
     /// Holds an event back: return the result from ``Processor/process(_:)``, and keep a copy of the event.
     ///
     /// Pass the copy to ``forward(_:)`` or ``drop(_:because:)`` later. Until then the ledger counts it as held. Call this
     /// before another thread can find the copy, or with the lock that protects it. An event that your plugin still holds
-    /// when it is listed in its next pipeline is also counted there. The page "Writing a processor" has a whole example.
+    /// when it is listed in its next pipeline is also counted there, and so is one that it has let go between the two. The
+    /// page "Writing a processor" has a whole example.
     ///
     /// - Parameter event: The event that ``Processor/process(_:)`` was given.
     /// - Returns: The disposition of a held event. Without a pipeline, in a test of your plugin, it's the same.
-    public func hold(_ event: Event) -> Disposition {
-        // Not when `process` returns: another thread can forward the copy before that.
-        if let chain = place.value.chain {
-            held.withLock { $0 += 1 }
-            chain.hold()
-        }
-        return .hold
-    }
-
-    /// Runs `body` for an event that is no longer held.
-    private func release<Result>(_ body: (Chain, _ index: Int) -> Result) -> Result? {
-        atPlace { chain, index in
-            held.withLock { $0 = max(0, $0 - 1) }
-            return body(chain, index)
-        }
-    }
+    public func hold(_ event: Event) -> Disposition { hold(PluginEvent(event, of: self)) }
 
     /// Whether events that the plugin lets continue are stored.
     package var isConnected: Bool { place.value.chain?.path.isOpen ?? false }
@@ -281,9 +254,10 @@ public final class PluginContext: Sendable {
     /// ```
     ///
     /// - Parameter event: A copy of the held event. You can change it before.
-    /// - Returns: Whether at least one route has stored the event. False if its pipeline is gone.
+    /// - Returns: Whether at least one route has stored the event. False without a pipeline: the event is lost, and the
+    ///   plugin's next pipeline counts it as ``DropReason/shutDown``.
     @discardableResult
-    public func forward(_ event: Event) -> Bool { release { $0.forward(event, below: $1) } ?? false }
+    public func forward(_ event: Event) -> Bool { forward(PluginEvent(event, of: self)) }
 
     /// Ends an event that your processor has held back with ``hold(_:)``.
     ///
@@ -295,10 +269,8 @@ public final class PluginContext: Sendable {
     ///
     /// - Parameters:
     ///   - event: The held event.
-    ///   - reason: The reason that the ledger counts.
-    public func drop(_ event: Event, because reason: DropReason) {
-        _ = release { $0.drop(event, reason, by: $1) }
-    }
+    ///   - reason: The reason that the ledger counts. Without a pipeline, it is the ledger of the plugin's next one.
+    public func drop(_ event: Event, because reason: DropReason) { drop(PluginEvent(event, of: self), because: reason) }
 
     // MARK: Surroundings
 
@@ -314,7 +286,7 @@ public final class PluginContext: Sendable {
     /// - Parameter message: The failure and the remedy, without secrets and contents of events.
     public func report(_ message: String) {
         let place = place.value
-        if let chain = place.chain { return chain.report("\(place.plugin): \(message)") }
+        if let chain = place.chain { return chain.report(message, by: place.index) }
         early.withLock { early in
             if early?.messages.count ?? .max < PluginContext.maximumMessages { early?.messages.append(message) }
         }

@@ -151,8 +151,16 @@ extension Processor {
 /// A processor that can close its chain. Then no event passes, not even events that don't pass the processor itself: those that
 /// plugins make in the routes below, insert, or have held.
 package protocol Gatekeeper: Processor {
-    /// Why no event may pass now; nil if events pass.
-    var refusal: DropReason? { get }
+    /// Answers for such an event, which it doesn't change. To hold it, its plugin does: see ``PluginContext/hold(_:)``.
+    func admit(_ event: PluginEvent) -> Disposition
+}
+
+extension Gatekeeper {
+    /// Gives the same answer as for the host's events.
+    package func admit(_ event: PluginEvent) -> Disposition {
+        var event = event.event
+        return process(&event)
+    }
 }
 
 /// A gatekeeper that also decides whether the plugins of its chain may store their state.

@@ -1,17 +1,16 @@
 /// The end of a pipeline's processors: calls ``Processor/finish()`` of each one, once.
 final class ProcessorEnding: Sendable {
     private struct State {
-        var isBegun = false
-        var isOver = false
-        /// The types of the processors that are finishing, by their chains.
-        var finishing: [Int: String] = [:]
+        /// The types of the processors that are finishing, by their chains: nil before the begin, and empty when all have finished,
+        /// or their time is over.
+        var finishing: [Int: String]?
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
     private let state = Locked(State())
 
     /// Whether all processors have finished, or their time is over.
-    var isOver: Bool { state.withLock(\.isOver) }
+    var isOver: Bool { state.withLock { $0.finishing == [:] } }
 
     /// Finishes the processors of each chain from the last line to the first, and all chains at the same time.
     ///
@@ -28,12 +27,9 @@ final class ProcessorEnding: Sendable {
         let environment = path.environment
         let chains = chains.filter { !$0.isEmpty }
         let isFirst = state.withLock { state in
-            defer { state.isBegun = true }
-            if !state.isBegun {
-                state.isOver = chains.isEmpty
-                for (index, chain) in chains.enumerated() { state.finishing[index] = name(of: chain.last) }
-            }
-            return !state.isBegun
+            guard state.finishing == nil else { return false }
+            state.finishing = Dictionary(uniqueKeysWithValues: chains.enumerated().map { ($0, name(of: $1.last)) })
+            return true
         }
         if isOver { return }
         for (index, chain) in chains.enumerated() where isFirst {
@@ -53,22 +49,29 @@ final class ProcessorEnding: Sendable {
                     "\(processor): finish() has not returned in time, so its last events and its state may be lost")
             }
         }
-        await wait()
+        await withCheckedContinuation { continuation in
+            let isOver = state.withLock { state in
+                if state.finishing != [:] { state.waiters.append(continuation) }
+                return state.finishing == [:]
+            }
+            if isOver { continuation.resume() }
+        }
         alarm.cancel()
     }
 
     private func finish(_ chain: [any Processor], _ index: Int) async {
         for processor in chain.reversed() {
-            let isOver = state.withLock { state in
-                if !state.isOver { state.finishing[index] = name(of: processor) }
-                return state.isOver
+            let goesOn = state.withLock { state in
+                guard state.finishing?[index] != nil else { return false }
+                state.finishing?[index] = name(of: processor)
+                return true
             }
-            guard !isOver else { return }
+            guard goesOn else { return }
             await processor.finish()
         }
         let isLast = state.withLock { state in
-            state.finishing[index] = nil
-            return state.finishing.isEmpty
+            state.finishing?[index] = nil
+            return state.finishing == [:]
         }
         if isLast { end() }
     }
@@ -77,21 +80,11 @@ final class ProcessorEnding: Sendable {
     @discardableResult
     private func end() -> [String] {
         let (waiters, late) = state.withLock { state in
-            defer { (state.isOver, state.waiters, state.finishing) = (true, [], [:]) }
-            return (state.waiters, state.finishing.sorted { $0.key < $1.key }.map(\.value))
+            defer { (state.waiters, state.finishing) = ([], [:]) }
+            return (state.waiters, state.finishing?.sorted { $0.key < $1.key }.map(\.value) ?? [])
         }
         for waiter in waiters { waiter.resume() }
         return late
-    }
-
-    private func wait() async {
-        await withCheckedContinuation { continuation in
-            let isOver = state.withLock { state in
-                if !state.isOver { state.waiters.append(continuation) }
-                return state.isOver
-            }
-            if isOver { continuation.resume() }
-        }
     }
 
     private func name(of processor: (any Processor)?) -> String { processor.map { "\(type(of: $0))" } ?? "" }

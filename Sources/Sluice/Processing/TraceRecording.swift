@@ -17,8 +17,8 @@ final class TraceRecording {
     /// The sanitizations that are part of a stage's changes.
     private var explained: Set<Sanitization> = []
 
-    init(_ event: Event, startsBelow plugin: String?, _ time: any TimeSource) {
-        self.time = time
+    init(_ event: Event, in route: String?, below plugin: String?, _ time: any TimeSource) {
+        (self.route, self.time) = (route, time)
         trace = EventTrace(event: event, startsBelow: plugin)
         last = event
     }
@@ -50,10 +50,10 @@ final class TraceRecording {
         if !changes.isEmpty { add("sanitization", changes, .keep, .zero) }
     }
 
-    /// Records that a plugin has dropped an event that it had held.
-    func dropped(by plugin: String, _ reason: DropReason) {
-        add(plugin, [], .drop(reason), .zero)
-        end(.drop(reason))
+    /// Records that a plugin of a route, or of all routes, has dropped or held the event without processing it.
+    func stopped(by plugin: String, in route: String?, _ disposition: Disposition) {
+        self.route = route
+        add(plugin, [], disposition, .zero)
     }
 
     private func add(

@@ -21,8 +21,11 @@ public struct Event: Sendable {
     private var countedReports: UInt8 = 0
     /// Whether `Sessions` has added the session of now.
     package var isInSession = false
-    /// Whether `UserScope` has decided on the user, or on an event without one.
-    package var isInScope = false
+    /// Whether it is decided whose event it is, or that it is no one's: by `UserScope`, or by an id that was refused. A decision
+    /// stays, also in an event that is inserted before this one.
+    package var isInScope = false {
+        didSet { isInScope = isInScope || oldValue }
+    }
     /// The changes of the user when the event entered its pipeline, from 1 to 65,535 in a circle; 0 if they are unknown.
     package var userChanges: UInt16 = 0
     /// The ids as they are stored. Plugins that have checked an id set these, because a check for each event takes time.
@@ -47,15 +50,16 @@ public struct Event: Sendable {
         public static func < (left: Priority, right: Priority) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// The longest name of an event or a property, and the longest user id, in bytes of UTF-8.
+    /// The longest name of an event or a property, in bytes of UTF-8.
     public static let maximumNameBytes = 1_024
 }
 
 extension Event {
     /// The user's id for the receiver: the login id, or the anonymous id before a login.
     ///
-    /// An id that is blank, or a text that programs write for a missing id, such as `null`, `undefined` or `0`, becomes nil,
-    /// and counts as ``Sanitization/droppedID``. This also applies to the two other ids.
+    /// An id that is longer than 255 characters, counted as Unicode scalars, contains NUL, is blank, or is a text that programs
+    /// write for a missing id, such as `null`, `undefined` or `0`, becomes nil, and counts as ``Sanitization/droppedID``. This
+    /// also applies to the two other ids. Without a valid one, the event is no one's: plugins add no ids of another user.
     public var distinctID: String? {
         get { checkedDistinctID }
         set { checkedDistinctID = usable(newValue) }
@@ -72,10 +76,14 @@ extension Event {
     }
 
     private mutating func usable(_ id: String?) -> String? {
-        guard let id else { return nil }
-        guard PlaceholderID.matches(id) else { return id }
+        guard let id, !UserID.isValid(id) else { return id }
         report(.droppedID)
         return nil
+    }
+
+    /// Whether plugins can add the ids of a user: the event has no ids, and it isn't decided whose it is.
+    package var needsUser: Bool {
+        !isInScope && checkedDistinctID == nil && checkedAnonymousID == nil && checkedLoginID == nil
     }
 }
 
@@ -141,8 +149,11 @@ extension Event {
     /// A sanitization counts once for each event, or once for each route that reports it first. It is counted after the
     /// last processor, even if a store then drops the event. It isn't counted if a processor drops the event.
     ///
+    /// With ``Sanitization/droppedID``, the event is no one's: plugins below add no ids of another user.
+    ///
     /// - Parameter sanitization: The kind of the change.
     public mutating func report(_ sanitization: Sanitization) {
+        if sanitization == .droppedID { isInScope = true }
         if !reportedSanitizations.contains(sanitization) { reportedSanitizations.append(sanitization) }
     }
 
@@ -163,20 +174,10 @@ extension Event {
             name = name.truncated(toBytes: Event.maximumNameBytes)
             sanitizations.insert(.truncatedName)
         }
-        if Event.dropOverlong(&checkedDistinctID) { sanitizations.insert(.droppedID) }
-        if Event.dropOverlong(&checkedAnonymousID) { sanitizations.insert(.droppedID) }
-        if Event.dropOverlong(&checkedLoginID) { sanitizations.insert(.droppedID) }
         if !Timestamp.writable.contains(time) {
             time = time.clamped
             sanitizations.insert(.unwritableDate)
         }
         return sanitizations
-    }
-
-    @inline(__always)
-    private static func dropOverlong(_ id: inout String?) -> Bool {
-        guard let length = id?.utf8.count, length > maximumNameBytes else { return false }
-        id = nil
-        return true
     }
 }

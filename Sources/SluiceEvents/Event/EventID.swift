@@ -1,7 +1,7 @@
 /// A version 7 UUID (RFC 9562, 5.7): 48 bits of milliseconds, a 12-bit counter and 62 random bits.
 ///
 /// The ids of one pipeline ascend in the order in which they were created, as bytes and as text, unless the wall clock is set
-/// back by more than 10 seconds. They then begin with the earlier time, so an order across that moment needs the order of the
+/// back by more than 10 seconds in sum. They then begin with the earlier time, so an order across that moment needs the order of the
 /// stored lines.
 ///
 /// ```swift
@@ -64,9 +64,7 @@ public struct EventID: Sendable, Hashable, Comparable {
     }
 
     /// Returns whether `left` comes before `right`, as bytes and as text.
-    public static func < (left: EventID, right: EventID) -> Bool {
-        (left.high, left.low) < (right.high, right.low)
-    }
+    public static func < (left: EventID, right: EventID) -> Bool { (left.high, left.low) < (right.high, right.low) }
 }
 
 extension EventID: CustomStringConvertible, LosslessStringConvertible {

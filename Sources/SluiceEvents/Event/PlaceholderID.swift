@@ -1,9 +1,9 @@
 /// The texts that programs write where an id is missing, such as `null`, `undefined`, `[object Object]` or zeros.
 ///
-/// A receiver drops events with such an id, or takes all people who have it for one person. The lists are the ones of
+/// A receiver drops events with such an id, or takes all people who have it for one person. The words are the ones of
 /// receivers (Mixpanel's and PostHog's ids that are ignored), and the words that languages print for a missing value. Case and
-/// punctuation don't count, but a text in parentheses is a placeholder as a whole: Google's reports have `(not set)`,
-/// `(not provided)` and more of them. So is a template without its value, and what languages print for any object.
+/// punctuation don't count. A text in one pair of brackets is a placeholder as a whole, whatever is in it: a template without its
+/// value such as `{{user_id}}`, a mark such as `[redacted]`, a printed object such as `<no value>`, and Google's `(not set)`.
 package enum PlaceholderID {
     /// The words for a missing value. A text that consists of them alone is a placeholder.
     private static let missing: [StaticString] = [
@@ -11,39 +11,92 @@ package enum PlaceholderID {
     ]
     /// Words that are printed around one of them, or around nothing: `Some(None)`, `Optional("")`. Alone, each is an id.
     private static let enclosing: [StaticString] = ["object", "optional", "some", "urn", "uuid"]
-    /// The beginnings and ends of placeholders with any text in them: of JavaScript, of templates, and Go's
-    /// `%!s(<nil>)`.
-    private static let templates: [(StaticString, StaticString)] = [
-        ("[object ", "]"), ("{{", "}}"), ("${", "}"), ("%!", ")"),
-    ]
     /// Further placeholders, without the punctuation in them.
     private static let others: [StaticString] = [
         "na", "notset", "unknown", "anonymous", "anon", "guest", "notauthenticated", "id", "distinctid", "email",
-        "true",
-        "false",
+        "true", "false",
     ]
     /// Longer than any placeholder with letters.
     private static let maximumBytes = 64
 
-    /// Whether a text is a placeholder, or has no visible characters.
+    /// Whether a text is a placeholder, or has no letter, no number and no symbol beyond ASCII such as an emoji.
     package static func matches(_ id: String) -> Bool {
         var id = id
-        return id.withUTF8 { text in
-            if isEnclosed(text, in: templates) { return true }
-            if let digit = text.firstIndex(where: { (0x31...0x39).contains($0) }) {
-                return text.count == 2 && digit == 1 && text[0] == UInt8(ascii: "-") && text[1] == UInt8(ascii: "1")
-            }
-            if text.contains(where: { $0 >= 0x80 }) {
-                return visibleASCII(of: String(decoding: text, as: UTF8.self)).map(matches) ?? false
-            }
-            return isPlaceholder(text)
+        if let answer = id.withUTF8({ answer($0) }) { return answer }
+        id = plain(id)
+        return id.withUTF8 { answer($0) } ?? false
+    }
+
+    /// Returns nil if it depends on characters beyond ASCII.
+    private static func answer(_ text: UnsafeBufferPointer<UInt8>) -> Bool? {
+        let number = text.firstIndex { (0x31...0x39).contains($0) }
+        if let first = text.first, !isAlphanumeric(first), isTemplate(text, hasNumber: number != nil) { return true }
+        if let number, !isMinusOne(text, number) { return false }
+        if text.contains(where: { $0 >= 0x80 }) { return nil }
+        return number != nil || isPlaceholder(text)
+    }
+
+    /// Whether a text with its first number at an index is -1, with any punctuation around it.
+    private static func isMinusOne(_ text: UnsafeBufferPointer<UInt8>, _ number: Int) -> Bool {
+        text[number] == UInt8(ascii: "1") && number > 0 && text[number - 1] == UInt8(ascii: "-")
+            && !text.indices.contains { $0 != number && isAlphanumeric(text[$0]) }
+    }
+
+    /// Whether one pair of brackets encloses a text, except for at most two marks before it and one character of a template
+    /// with `%` behind it: `${name}`, `%(name)s`. Or a text is `%s`, `%!s(<nil>)` or `\N`, the null of SQL's exports.
+    ///
+    /// With a number in it, one pair of `()` or `{}` is around an id, because Windows writes GUIDs so.
+    private static func isTemplate(_ text: UnsafeBufferPointer<UInt8>, hasNumber: Bool) -> Bool {
+        guard let start = text.firstIndex(where: { $0 > 0x20 }), let end = text.lastIndex(where: { $0 > 0x20 }),
+            start < end
+        else { return false }
+        let (first, second, isPercent) = (text[start], text[start + 1], text[start] == UInt8(ascii: "%"))
+        if text[start...end].elementsEqual("\\N".utf8) || isPercent && end == start + 1 && isLetter(second) {
+            return true
+        }
+        if isPercent, second == UInt8(ascii: "!"), text[end] == UInt8(ascii: ")") { return true }
+        let open = text[start...end].prefix(3).firstIndex {
+            $0 >= 0x80 || isAlphanumeric($0) || "([{<".utf8.contains($0)
+        }
+        guard let open, let close = closing(text, open), close == end || isPercent && close == end - 1 else {
+            return false
+        }
+        return !hasNumber || !"({".utf8.contains(first) || !isAlphanumeric(second)
+    }
+
+    /// The index of the bracket that closes the one at an index. Nil without such a pair.
+    private static func closing(_ text: UnsafeBufferPointer<UInt8>, _ open: Int) -> Int? {
+        guard let kind = "([{<".utf8.firstIndex(of: text[open]) else { return nil }
+        let (bracket, closing) = (text[open], ")]}>".utf8[kind])
+        var depth = 0
+        return text[open...].indices.first {
+            depth += text[$0] == bracket ? 1 : text[$0] == closing ? -1 : 0
+            return depth == 0
         }
     }
 
-    /// The text without blanks beyond ASCII; nil if it has other characters beyond ASCII.
-    private static func visibleASCII(of text: String) -> String? {
-        let visible = text.unicodeScalars.filter { !$0.isBlank }
-        return visible.allSatisfy(\.isASCII) ? String(String.UnicodeScalarView(visible)) : nil
+    /// The text in ASCII, as far as it has a form there: full-width characters, brackets, and the digits of all scripts. Other
+    /// punctuation becomes a blank, and invisible characters are left out.
+    private static func plain(_ text: String) -> String {
+        var plain = String.UnicodeScalarView()
+        for var scalar in text.unicodeScalars {
+            if (0xFF01...0xFF5E).contains(scalar.value) { scalar = Unicode.Scalar(UInt8(scalar.value - 0xFEE0)) }
+            let properties = scalar.properties
+            // A mark is a part of its letter.
+            let isMark = properties.isGraphemeExtend && plain.last?.properties.isAlphabetic == true
+            switch properties.generalCategory {
+            case _ where scalar.isASCII: plain.append(scalar)
+            case _ where scalar.isBlank && !properties.isWhitespace: break
+            case .decimalNumber: plain.append(contentsOf: "\(Int(properties.numericValue ?? 0))".unicodeScalars)
+            case .openPunctuation: plain.append("(")
+            case .closePunctuation: plain.append(")")
+            case .otherNumber, .mathSymbol, .currencySymbol, .otherSymbol,
+                _ where properties.isAlphabetic || isMark:
+                plain.append(scalar)
+            default: plain.append(" ")
+            }
+        }
+        return String(plain)
     }
 
     private static func isPlaceholder(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
@@ -66,23 +119,8 @@ package enum PlaceholderID {
                     wordStart = end
                 }
             }
-            if hasOnlySuch, isMissing || end < text.count { return true }
-            // The null of SQL's exports.
-            if text.elementsEqual("\\N".utf8) || isEnclosed(text, in: [("(", ")")]) { return true }
-            return contains(others, UnsafeBufferPointer(rebasing: letters[..<end]))
-        }
-    }
-
-    private static func isEnclosed(
-        _ text: UnsafeBufferPointer<UInt8>, in marks: [(StaticString, StaticString)]
-    ) -> Bool {
-        guard let start = text.firstIndex(where: { $0 > 0x20 }), !isAlphanumeric(text[start]),
-            let end = text.lastIndex(where: { $0 > 0x20 })
-        else { return false }
-        let visible = text[start...end]
-        return marks.contains { open, close in
-            open.withUTF8Buffer { visible.starts(with: $0) { ($0 == $1) || isAlphanumeric($0) && $0 | 0x20 == $1 } }
-                && close.withUTF8Buffer { visible.suffix($0.count).elementsEqual($0) }
+            return hasOnlySuch && (isMissing || end < text.count)
+                || contains(others, UnsafeBufferPointer(rebasing: letters[..<end]))
         }
     }
 
@@ -91,8 +129,10 @@ package enum PlaceholderID {
     }
 
     private static func isAlphanumeric(_ byte: UInt8) -> Bool {
-        (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20)
+        (0x30...0x39).contains(byte) || isLetter(byte)
     }
+
+    private static func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte | 0x20) }
 }
 
 extension String {
@@ -113,7 +153,8 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    fileprivate var isBlank: Bool {
-        properties.isWhitespace || properties.generalCategory == .control || properties.generalCategory == .format
+    /// Whether nothing shows it, such as a space, a control character, a variation selector or a filler of Hangul.
+    package var isBlank: Bool {
+        properties.isWhitespace || properties.isDefaultIgnorableCodePoint || properties.generalCategory == .control
     }
 }

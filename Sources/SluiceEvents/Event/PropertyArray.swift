@@ -15,9 +15,7 @@ public struct PropertyArray: Sendable {
     /// - Complexity: O(count).
     public init(_ elements: some Sequence<PropertyValue>) {
         self.elements = Array(elements)
-        for index in self.elements.indices {
-            sanitize(at: index)
-        }
+        for index in self.elements.indices { sanitize(at: index) }
     }
 
     /// Adds a value at the end.

@@ -93,9 +93,9 @@ struct PropertyStorage: Sendable {
 
     /// Returns whether a name in the list itself, not in its objects, is one of `names`.
     func hasName(among names: CaseInsensitiveNames) -> Bool {
-        if bounds.nameBits & names.bits == 0 { return false }
+        guard names.mayContain(aNameWithin: bounds) else { return false }
         if PropertyStorage.hasName(pairs, among: names) { return true }
-        guard let block, block.bounds.nameBits & names.bits != 0 else { return false }
+        guard let block, names.mayContain(aNameWithin: block.bounds) else { return false }
         return PropertyStorage.hasName(block.pairs, among: names)
     }
 

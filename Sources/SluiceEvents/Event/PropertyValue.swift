@@ -40,14 +40,10 @@ extension PropertyValue {
     /// ```swift
     /// let sku = value.object?["sku"]?.string
     /// ```
-    public var string: String? {
-        if case .string(let string) = self { string } else { nil }
-    }
+    public var string: String? { if case .string(let string) = self { string } else { nil } }
 
     /// The integer; nil for any other value, and for one that doesn't fit into an `Int`.
-    public var int: Int? {
-        if case .int(let int) = self { Int(exactly: int) } else { nil }
-    }
+    public var int: Int? { if case .int(let int) = self { Int(exactly: int) } else { nil } }
 
     /// The number, even if it is an integer; nil for any other value. Integers beyond 53 bits are rounded.
     public var double: Double? {
@@ -59,24 +55,16 @@ extension PropertyValue {
     }
 
     /// The boolean; nil for any other value.
-    public var bool: Bool? {
-        if case .bool(let bool) = self { bool } else { nil }
-    }
+    public var bool: Bool? { if case .bool(let bool) = self { bool } else { nil } }
 
     /// The date; nil for any other value.
-    public var date: Timestamp? {
-        if case .date(let date) = self { date } else { nil }
-    }
+    public var date: Timestamp? { if case .date(let date) = self { date } else { nil } }
 
     /// The array; nil for any other value.
-    public var array: PropertyArray? {
-        if case .array(let array) = self { array } else { nil }
-    }
+    public var array: PropertyArray? { if case .array(let array) = self { array } else { nil } }
 
     /// The object; nil for any other value.
-    public var object: Properties? {
-        if case .object(let object) = self { object } else { nil }
-    }
+    public var object: Properties? { if case .object(let object) = self { object } else { nil } }
 
     // MARK: Limits
 

@@ -14,9 +14,7 @@ public struct Sanitization: RawRepresentable, Sendable, Hashable, CustomStringCo
     public let rawValue: String
 
     /// Creates a sanitization of your own.
-    public init(rawValue: String) {
-        self.rawValue = rawValue
-    }
+    public init(rawValue: String) { self.rawValue = rawValue }
 
     /// The name in the ledger.
     public var description: String { rawValue }
@@ -34,8 +32,8 @@ public struct Sanitization: RawRepresentable, Sendable, Hashable, CustomStringCo
     public static let droppedProperty = Sanitization(rawValue: "droppedProperty")
     /// The event's name was truncated to ``Event/maximumNameBytes`` or a plugin's limit.
     public static let truncatedName = Sanitization(rawValue: "truncatedName")
-    /// A user id was dropped, because it is longer than ``Event/maximumNameBytes``, is blank, stands for a missing id, such as
-    /// `null`, or because a plugin can't use it. A truncated id could be another user's.
+    /// A user id was dropped, because it is longer than 255 characters, contains NUL, is blank or stands for a missing id, such
+    /// as `null`, or because a plugin can't use it. A truncated id could be another user's.
     public static let droppedID = Sanitization(rawValue: "droppedID")
     /// A part of a ``TrackedEvent`` could not be encoded. The property `$encoding_error` names it.
     public static let unencodable = Sanitization(rawValue: "unencodable")
@@ -51,13 +49,12 @@ struct Sanitizations: OptionSet, Sendable {
     static let unwritableDate = Sanitizations(rawValue: 8)
     static let droppedProperty = Sanitizations(rawValue: 16)
     static let truncatedName = Sanitizations(rawValue: 32)
-    static let droppedID = Sanitizations(rawValue: 64)
-    static let unencodable = Sanitizations(rawValue: 128)
+    static let unencodable = Sanitizations(rawValue: 64)
 
     /// In the order of the bits.
     private static let all: [Sanitization] = [
         .truncatedDepth, .truncatedString, .nonFiniteNumber, .unwritableDate, .droppedProperty, .truncatedName,
-        .droppedID, .unencodable,
+        .unencodable,
     ]
 
     var causes: [Sanitization] {

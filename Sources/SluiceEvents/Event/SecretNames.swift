@@ -7,8 +7,7 @@ package struct SecretNames: Sendable {
     /// The words for secrets that people type: their values can be numbers.
     package static let codes: Set<String> = [
         "accesscode", "authcode", "cvc", "cvv", "mfa", "otp", "passcode", "passphrase", "passwd", "password", "pin",
-        "pwd",
-        "recoverycode", "securitycode", "tokencode", "totp", "verificationcode",
+        "pwd", "recoverycode", "securitycode", "tokencode", "totp", "verificationcode",
     ]
 
     /// The words that mark a name as one of a secret, whatever the name is used for.
@@ -88,8 +87,8 @@ package struct SecretNames: Sendable {
 }
 
 extension String {
-    /// The letters and digits, in lower case.
-    fileprivate var letters: String { lowercased().filter { $0.isLetter || $0.isNumber } }
+    /// The letters and digits, regardless of case.
+    fileprivate var letters: String { caseFolded.filter { $0.isLetter || $0.isNumber } }
 }
 
 extension UInt8 {

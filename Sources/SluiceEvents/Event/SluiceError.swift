@@ -20,9 +20,7 @@ public struct SluiceError: Error, Sendable, CustomStringConvertible {
         public let rawValue: String
 
         /// Creates a code of your own.
-        public init(rawValue: String) {
-            self.rawValue = rawValue
-        }
+        public init(rawValue: String) { self.rawValue = rawValue }
 
         /// The stages of the pipeline don't fit together, such as a stage that is listed twice.
         public static let invalidPipeline = Code(rawValue: "invalidPipeline")

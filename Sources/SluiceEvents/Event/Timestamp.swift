@@ -9,14 +9,10 @@ public struct Timestamp: Sendable, Hashable, Comparable {
     public var milliseconds: Int64
 
     /// Creates a timestamp from milliseconds since 1970-01-01T00:00:00Z.
-    public init(milliseconds: Int64) {
-        self.milliseconds = milliseconds
-    }
+    public init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
     /// Returns whether `left` is earlier than `right`.
-    public static func < (left: Timestamp, right: Timestamp) -> Bool {
-        left.milliseconds < right.milliseconds
-    }
+    public static func < (left: Timestamp, right: Timestamp) -> Bool { left.milliseconds < right.milliseconds }
 
     /// The timestamps that can be written: 0001-01-01T00:00:00.000Z to 9999-12-31T23:59:59.999Z. Many readers refuse the
     /// year 0, and later years don't have four digits.
@@ -54,16 +50,12 @@ extension Timestamp: LosslessStringConvertible {
 
     /// The length of `2026-11-21T05:55:16.123`.
     package static let digitsLength = 23
+    private static let marks = Array(zip([4, 7, 10, 13, 16, 19], "--T::.".utf8))
 
     /// Writes the ``digitsLength`` characters before the zone letter. The timestamp must be ``writable``.
     package func writeDigits(into buffer: UnsafeMutableBufferPointer<UInt8>) {
-        var days = milliseconds / 86_400_000
-        var rest = milliseconds % 86_400_000
-        if rest < 0 {
-            rest += 86_400_000
-            days -= 1
-        }
-        let date = CivilDate(daysSince1970: days)
+        let rest = (milliseconds % 86_400_000 + 86_400_000) % 86_400_000
+        let date = CivilDate(daysSince1970: (milliseconds - rest) / 86_400_000)
         func put(_ value: Int64, width: Int, at offset: Int) {
             var value = value
             for index in stride(from: offset + width - 1, through: offset, by: -1) {
@@ -71,18 +63,13 @@ extension Timestamp: LosslessStringConvertible {
                 value /= 10
             }
         }
+        for (offset, mark) in Timestamp.marks { buffer[offset] = mark }
         put(date.year, width: 4, at: 0)
-        buffer[4] = UInt8(ascii: "-")
         put(date.month, width: 2, at: 5)
-        buffer[7] = UInt8(ascii: "-")
         put(date.day, width: 2, at: 8)
-        buffer[10] = UInt8(ascii: "T")
         put(rest / 3_600_000, width: 2, at: 11)
-        buffer[13] = UInt8(ascii: ":")
         put(rest / 60_000 % 60, width: 2, at: 14)
-        buffer[16] = UInt8(ascii: ":")
         put(rest / 1_000 % 60, width: 2, at: 17)
-        buffer[19] = UInt8(ascii: ".")
         put(rest % 1_000, width: 3, at: 20)
     }
 
@@ -99,8 +86,7 @@ extension Timestamp: LosslessStringConvertible {
             }
             return value
         }
-        guard digits[4] == UInt8(ascii: "-"), digits[7] == UInt8(ascii: "-"), digits[10] == UInt8(ascii: "T"),
-            digits[13] == UInt8(ascii: ":"), digits[16] == UInt8(ascii: ":"), digits[19] == UInt8(ascii: "."),
+        guard Timestamp.marks.allSatisfy({ digits[$0] == $1 }),
             let year = number(0, 4), year > 0, let month = number(5, 2), let day = number(8, 2),
             let hour = number(11, 2), let minute = number(14, 2), let second = number(17, 2),
             let millisecond = number(20, 3),

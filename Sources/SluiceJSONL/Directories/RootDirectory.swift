@@ -14,12 +14,12 @@ struct RootDirectory {
 
     /// Creates the directory if it is missing, and checks its owner and permissions.
     ///
-    /// - Throws: ``SluiceError/Code/storageUnavailable`` with advice.
+    /// - Throws: ``SluiceError/Code/storageUnavailable`` with advice; ``SluiceError/Code/invalidArgument`` for an invalid path.
     mutating func prepare() throws(SluiceError) {
         try SluiceError.require(
             RouteName.suffix(for: route) != nil,
             "the name of the route is too long for a directory's name: \(route.prefix(20))…")
-        if let flaw = FilePath.flaw(of: path) { throw RootDirectory.unavailable(path, flaw) }
+        try FilePath.require(path, "the store's directory")
         do throws(FileError) {
             path = try FilePath.normalized(path, in: files)
         } catch {

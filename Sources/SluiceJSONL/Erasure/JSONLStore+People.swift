@@ -34,7 +34,8 @@ extension JSONLStore {
     ///   - encryption: the encryption of the store. Without it, encrypted files are left.
     ///   - isMatch: selects events.
     /// - Returns: the counts, and the places where events are left, such as directories that running processes use.
-    /// - Throws: ``Sluice/SluiceError/Code/storageUnavailable`` if the directory can't be listed.
+    /// - Throws: ``Sluice/SluiceError/Code/storageUnavailable`` if the directory can't be listed, and
+    ///   ``Sluice/SluiceError/Code/invalidArgument`` for an invalid path.
     public static func erase(
         at directory: String, encryption: LineEncryption? = nil, where isMatch: @escaping (EventLine) -> Bool
     ) throws(SluiceError) -> ErasureReport {
@@ -71,7 +72,8 @@ extension JSONLStore {
     /// - Returns: the selected events and the problems. Each event comes once. The events are sorted by directory, and within a
     ///   directory dead letters come first, then normal events, then critical ones. `left` has the files that could not be
     ///   read, with the reasons.
-    /// - Throws: ``Sluice/SluiceError/Code/storageUnavailable`` if the directory can't be listed.
+    /// - Throws: ``Sluice/SluiceError/Code/storageUnavailable`` if the directory can't be listed, and
+    ///   ``Sluice/SluiceError/Code/invalidArgument`` for an invalid path.
     public static func export(
         at directory: String, encryption: LineEncryption? = nil, where isMatch: (EventLine) -> Bool
     ) throws(SluiceError) -> (events: [EventLine], left: [String]) {
@@ -121,6 +123,7 @@ private struct People {
     static let mostReadings = 10
 
     init(_ directory: String, _ encryption: LineEncryption?) throws(SluiceError) {
+        try FilePath.require(directory, "the store's directory")
         let files = SystemFileSystem()
         reader = SegmentReader(files: files, encryption: encryption)
         do throws(FileError) {

@@ -16,6 +16,8 @@ public import SluiceEvents
 ///         }
 ///
 ///         var object: Properties { ["launches": .int(launches)] }
+///
+///         mutating func merge(stored: Count) { launches += stored.launches }
 ///     }
 ///
 ///     let context = PluginContext()
@@ -48,30 +50,34 @@ public import SluiceEvents
 /// You can call all methods from any thread. A write that has begun goes on when this object is released, and a `Pipeline`
 /// that is released without a shutdown waits for it.
 public final class PersistedState<Value: PersistedValue>: Sendable {
-    private struct Memory {
+    struct Memory {
         var value: Value
         var isLoaded: Bool
         /// The number of changes: so far, when a write was last begun, and when one last succeeded.
         var changes = 0
         var attempted = 0
         var saved = 0
-        /// The bytes that all places have; nil if they are unknown. Not the value: texts can be equal and have other bytes.
+        /// The bytes that were read or written last, if any. Not the value: texts can be equal and have other bytes.
         var written: [UInt8]?
+        /// Whether all places have them.
+        var isEverywhere = false
         var writer: Task<Void, Never>?
         /// The last write has failed, and the failure was reported.
         var hasFailed = false
         var isFinished = false
         /// Decides whether the places may be used; nil before the plugin stands in a pipeline.
         var gate: StateGate?
+        /// The gate of the pipeline in which the plugin stands, or stood last.
+        var pipeline: StateGate?
     }
 
-    private let places: StatePlaces<Value>
-    private let initial: Value
+    let places: StatePlaces<Value>
+    let initial: Value
     private let damaged: Value
-    private let report: @Sendable (_ message: String) -> Void
-    private let memory: Locked<Memory>
+    let report: @Sendable (_ message: String) -> Void
+    let memory: Locked<Memory>
     /// For the places.
-    private let turn = Turn()
+    let turn = Turn()
 
     /// Creates a state, which is read later.
     ///
@@ -116,18 +122,26 @@ public final class PersistedState<Value: PersistedValue>: Sendable {
     /// ```
     ///
     /// If the user's consent is missing in your plugin's chain, nothing is read or written until it is given. Changes
-    /// stay in memory. This holds for a state that you load in `Processor.prepare()`.
+    /// stay in memory.
+    ///
+    /// The pipeline knows only the states that are loaded in `Processor.prepare()`. Others are stored without consent, stay after
+    /// a denial, and neither `Pipeline.eraseEverything()` nor its report includes them.
     ///
     /// - Throws: ``SluiceError/Code/otherVersion`` for a version that `Value` can't read, and an error of a place that
     ///   can't be read now. The stored state then stays as it is, changes are made in memory only, and a later call
-    ///   retries it. ``SluiceError/Code/invalidPipeline`` if another plugin of the pipeline keeps the same item in the same
-    ///   directory, and ``SluiceError/Code/invalidArgument`` for an item that can't be the name of a file.
+    ///   retries it. ``SluiceError/Code/invalidPipeline`` if another state of a living pipeline is the same item in the same
+    ///   place, or this one stands behind two `Consent`s, and ``SluiceError/Code/invalidArgument`` for an item that can't be
+    ///   the name of a file, or a directory that isn't a path.
     public func load() throws(SluiceError) { try load(behind: .current) }
 
     /// Does the same as ``load()``, behind another gate. Without a gate, the state is kept without consent.
     package func load(behind gate: StateGate?) throws(SluiceError) {
-        try StateGate.current?.claim(places.names, for: self)
-        memory.withLock { ($0.isFinished, $0.gate) = (false, gate) }
+        let isNew = try StateGate.current?.claim(places.names, for: self, isGated: gate != nil) ?? false
+        memory.withLock { memory in
+            (memory.isFinished, memory.gate, memory.pipeline) = (false, gate, StateGate.current?.top)
+            // Until now, other objects may have changed what is stored.
+            if isNew { memory.isLoaded = places.isEmpty }
+        }
         gate?.add(self)
         let wasUsed = memory.withLock { $0.saved != 0 || $0.writer != nil }
         if let gate, gate.mustRemove || !gate.isOpen && wasUsed { _ = try remove(forgetting: false) }
@@ -135,7 +149,7 @@ public final class PersistedState<Value: PersistedValue>: Sendable {
     }
 
     /// Whether the places may be used.
-    private var isOpen: Bool { memory.withLock(\.gate)?.isOpen ?? true }
+    var isOpen: Bool { memory.withLock(\.gate)?.isOpen ?? true }
 
     /// The value in memory: the initial one while the stored one can't be read.
     ///
@@ -169,13 +183,12 @@ public final class PersistedState<Value: PersistedValue>: Sendable {
         return memory.withLock { $0.isLoaded ? body($0.value) : nil }
     }
 
-    private func loadIfPossible() {
-        guard !memory.withLock(\.isLoaded) else { return }
+    func loadIfPossible() {
         // load() and every write do the same, and throw or report its error.
         _ = SluiceError.of(try loadOnce())
     }
 
-    private func loadOnce() throws(SluiceError) {
+    func loadOnce() throws(SluiceError) {
         guard !memory.withLock(\.isLoaded), isOpen else { return }
         var notes: [String] = []
         defer { for note in notes { report(note) } }
@@ -183,10 +196,16 @@ public final class PersistedState<Value: PersistedValue>: Sendable {
             guard !memory.withLock(\.isLoaded) else { return }
             let found = try places.read(ifDamaged: damaged, &notes)
             memory.withLock { memory in
-                memory.isLoaded = true
-                memory.written = found.written.map(places.bytes)
-                guard let stored = found.value else { return }
-                if memory.changes == 0 { memory.value = stored } else { memory.value.merge(stored: stored) }
+                let known = memory.written
+                (memory.isLoaded, memory.isEverywhere) = (true, found.isEverywhere)
+                memory.written = found.value.map(places.bytes)
+                if let known, known == memory.written { return }
+                // What another object has stored since counts more than a change that could not be written.
+                if known != nil || [0, memory.saved].contains(memory.changes) {
+                    memory.value = found.value ?? initial
+                } else if let stored = found.value {
+                    memory.value.merge(stored: stored)
+                }
             }
         }
     }
@@ -200,19 +219,25 @@ public final class PersistedState<Value: PersistedValue>: Sendable {
     /// ```
     ///
     /// After ``finish()``, it is written before this method returns, because no later write may happen. A failure is
-    /// reported.
+    /// reported. If another object stands in a pipeline with this place, nothing changes, and that is reported.
     ///
     /// - Parameter body: Changes the value. It is called with a lock held, so it must not use this state.
     /// - Returns: The result of `body`.
     @discardableResult
     public func update<Result>(_ body: (inout Value) -> Result) -> Result {
-        let (result, isFinished) = change { memory in
-            let result = body(&memory.value)
-            if isPersistent, !memory.isFinished { startWriter(&memory) }
-            return (result, memory.isFinished)
+        do throws(SluiceError) {
+            let (result, isFinished) = try change { memory in
+                let result = body(&memory.value)
+                if isPersistent, !memory.isFinished { startWriter(&memory) }
+                return (result, memory.isFinished)
+            }
+            if isFinished { reportFailure(write) }
+            return result
+        } catch {
+            reportFailure { () throws(SluiceError) in throw error }
+            var copy = value
+            return body(&copy)
         }
-        if isFinished { writeOrReport() }
-        return result
     }
 
     /// Changes the value in memory, and writes it before this method returns.
@@ -222,9 +247,11 @@ public final class PersistedState<Value: PersistedValue>: Sendable {
     /// ```
     ///
     /// - Parameter body: Changes the value. It is called with a lock held, so it must not use this state.
-    /// - Throws: An error of a place. The change stays in memory, and the next write includes it.
+    /// - Throws: An error of a place: the change stays in memory, and the next write includes it, unless another object has
+    ///   stored a value before. ``SluiceError/Code/invalidPipeline`` if another object stands in a pipeline with this place:
+    ///   nothing changes.
     public func save(_ body: (inout Value) -> Void) throws(SluiceError) {
-        change { body(&$0.value) }
+        try change { body(&$0.value) }
         _ = try write()
     }
 
@@ -239,16 +266,18 @@ public final class PersistedState<Value: PersistedValue>: Sendable {
     /// - Returns: Whether the value is stored. False without the user's consent.
     @discardableResult
     public func saveOrReport(_ body: (inout Value) -> Void) -> Bool {
-        change { body(&$0.value) }
-        return writeOrReport()
+        reportFailure { () throws(SluiceError) in
+            try change { body(&$0.value) }
+            return try write()
+        }
     }
 
-    /// Changes the value in memory. The next write includes the change.
-    package func note(_ body: (inout Value) -> Void) {
-        change { body(&$0.value) }
-    }
+    /// Changes the value in memory, unless another object has the place. The next write includes the change, or reports that.
+    package func note(_ body: (inout Value) -> Void) { _ = SluiceError.of(try change { body(&$0.value) }) }
 
-    private func change<Result>(_ body: (inout Memory) -> Result) -> Result {
+    /// A refused change must not stay in memory: the next write would include it.
+    private func change<Result>(_ body: (inout Memory) -> Result) throws(SluiceError) -> Result {
+        try requireFree()
         loadIfPossible()
         return memory.withLock { memory in
             memory.changes += 1
@@ -256,98 +285,7 @@ public final class PersistedState<Value: PersistedValue>: Sendable {
         }
     }
 
-    // MARK: Writing
-
-    /// Returns when everything that was changed before this call is stored, or its failure is reported. Call this in your
-    /// plugin's `Processor.finish()`. A write that failed before is tried once more.
-    ///
-    /// ```swift
-    /// await state.finish()
-    /// ```
-    public func finish() async {
-        var next = memory.withLock { memory in
-            memory.isFinished = true
-            if isPersistent, memory.saved != memory.changes { startWriter(&memory) }
-            return memory.writer
-        }
-        while let writer = next {
-            await writer.value
-            next = memory.withLock(\.writer)
-        }
-    }
-
-    private func startWriter(_ memory: inout Memory) {
-        guard memory.writer == nil else { return }
-        memory.writer = Task.onOwnThread(priority: .utility) {
-            var isDone = false
-            while !isDone {
-                self.writeOrReport()
-                isDone = self.memory.withLock { memory in
-                    guard memory.attempted == memory.changes else { return false }
-                    memory.writer = nil
-                    return true
-                }
-            }
-        }
-    }
-
-    @discardableResult
-    private func writeOrReport() -> Bool {
-        do throws(SluiceError) {
-            return try write()
-        } catch {
-            let isFirst = memory.withLock { memory in
-                defer { memory.hasFailed = true }
-                return !memory.hasFailed
-            }
-            if isFirst { report("the state can't be kept for the next launch: \(error)") }
-            return false
-        }
-    }
-
-    /// - Returns: False if the gate is closed.
-    private func write() throws(SluiceError) -> Bool {
-        guard isPersistent else { return true }
-        memory.withLock { $0.attempted = $0.changes }
-        try loadOnce()
-        return try turn.take { () throws(SluiceError) in
-            // If the gate was opened since, the stored value is not known yet. Who opens it calls `keep` afterwards.
-            guard isOpen, memory.withLock(\.isLoaded) else { return false }
-            // The last of several changes is in memory by now. After a failure it is unknown which places have it.
-            let (value, changes, written) = memory.withLock { memory in
-                defer { memory.written = nil }
-                return (memory.value, memory.changes, memory.written)
-            }
-            let bytes = places.bytes(of: value)
-            if bytes != written { try places.write(bytes) }
-            memory.withLock { memory in
-                (memory.written, memory.saved) = (bytes, changes)
-                memory.hasFailed = false
-            }
-            return true
-        }
-    }
-}
-
-// MARK: Consent and erasure
-
-extension PersistedState: KeptState {
-    package var isWriting: Bool { memory.withLock { $0.writer != nil } }
-
-    package func keep() {
-        loadIfPossible()
-        if memory.withLock({ $0.saved != $0.changes }) { writeOrReport() }
-    }
-
-    package func remove(forgetting: Bool) throws(SluiceError) -> Int {
-        try turn.take { () throws(SluiceError) in
-            memory.withLock { memory in
-                memory.written = nil
-                if forgetting { (memory.value, memory.isLoaded) = (initial, true) }
-                // Otherwise the value must be stored when the gate is opened.
-                memory.saved = forgetting ? memory.changes : -1
-            }
-            return try places.remove() ? 1 : 0
-        }
+    func requireFree() throws(SluiceError) {
+        if isPersistent { try StateGate.requireFree(places.names, in: memory.withLock(\.pipeline)) }
     }
 }

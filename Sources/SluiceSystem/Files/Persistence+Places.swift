@@ -7,23 +7,15 @@ extension Persistence.Place {
     private var customPlace: Persistence.CustomPlace? { if case .custom(let place) = plain { place } else { nil } }
 
     /// See ``Sluice/Persistence/CustomPlace``.
-    package var keepsDevicePart: Bool {
-        customPlace?.keepsDevicePart ?? false
-    }
+    package var keepsDevicePart: Bool { customPlace?.keepsDevicePart ?? false }
 
-    package var isBound: Bool {
-        customPlace?.device != nil
-    }
+    package var isBound: Bool { customPlace?.device != nil }
 
     /// Whether other processes may write to it, and their changes can be seen.
-    package var isShared: Bool {
-        customPlace?.isShared ?? true
-    }
+    package var isShared: Bool { customPlace?.isShared ?? true }
 
     /// The id of this device; nil if it is unknown, or if the place isn't bound to a device.
-    package var device: String? {
-        customPlace?.device?()
-    }
+    package var device: String? { customPlace?.device?() }
 
     package func name(_ item: String) -> String {
         switch self {
@@ -33,34 +25,28 @@ extension Persistence.Place {
         }
     }
 
-    package func read(_ item: String) throws(SluiceError) -> [UInt8]? {
+    package func read(_ item: String, removingAbandonedFiles: Bool = true) throws(SluiceError) -> [UInt8]? {
         switch self {
-        case .directory(let directory): try file(item, in: directory).read()
+        case .directory(let directory):
+            try file(item, in: directory).read(removingAbandonedFiles: removingAbandonedFiles)
         case .custom(let place):
-            try attempt("read", item) {
+            try closure("read", item) {
                 let bytes = try place.read(item)
                 // Without `remove`, this is what ``remove(_:)`` leaves.
                 return place.remove == nil && bytes?.isEmpty == true ? nil : bytes
             }
         case .encrypted(let place, let encryption):
-            try place.read(item).map { bytes throws(SluiceError) in try decrypted(bytes, item, encryption) }
+            try place.read(item, removingAbandonedFiles: removingAbandonedFiles)
+                .map { bytes throws(SluiceError) in try decrypted(bytes, item, encryption) }
         }
     }
 
     /// Returns the bytes of a file, and leaves temporary files alone. Returns nil for other places, and for a file that
     /// is missing or can't be read now.
     package func peek(_ item: String) -> [UInt8]? {
-        do throws(SluiceError) {
-            switch self {
-            case .directory(let directory): return try file(item, in: directory).read(removingAbandonedFiles: false)
-            case .custom: return nil
-            case .encrypted(let place, let encryption):
-                return try place.peek(item).map { bytes throws(SluiceError) in try decrypted(bytes, item, encryption) }
-            }
-        } catch {
-            // The next change reads it too, and can throw.
-            return nil
-        }
+        guard case .directory = plain else { return nil }
+        // The next change reads it too, and can throw.
+        return attempt(try read(item, removingAbandonedFiles: false), or: nil)
     }
 
     /// Takes the lock of a file, until the result is released. See ``StateFile/lock()``.
@@ -72,7 +58,7 @@ extension Persistence.Place {
     package func write(_ item: String, _ bytes: [UInt8]) throws(SluiceError) {
         switch self {
         case .directory(let directory): try file(item, in: directory).write(bytes)
-        case .custom(let place): try attempt("written", item) { try place.write(item, bytes) }
+        case .custom(let place): try closure("written", item) { try place.write(item, bytes) }
         case .encrypted(let place, let encryption):
             try encryption.validate()
             try place.write(item, Array(try encryption.encrypted(bytes[...])))
@@ -84,7 +70,7 @@ extension Persistence.Place {
         switch self {
         case .directory(let directory): try file(item, in: directory).remove()
         case .custom(let place):
-            try attempt("removed", item) {
+            try closure("removed", item) {
                 if let remove = place.remove { return try remove(item) }
                 if try place.read(item)?.isEmpty == false { try place.write(item, []) }
             }
@@ -108,6 +94,7 @@ extension Persistence.Place {
 
     /// `identity.json` for `identity`, and `identity.json.corrupt` for `identity.corrupt`.
     private func file(_ item: String, in directory: String) throws(SluiceError) -> StateFile {
+        try FilePath.require(directory, "the directory of a state")
         let parts = item.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         let isName = parts[0].allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) || $0 == "-" || $0 == "_" }
         try SluiceError.require(
@@ -118,10 +105,10 @@ extension Persistence.Place {
     private func decrypted(
         _ bytes: [UInt8], _ item: String, _ encryption: LineEncryption
     ) throws(SluiceError) -> [UInt8] {
-        try attempt("decrypted", item) { Array(try LineEncryption.decrypted(bytes[...], encryption)) }
+        try closure("decrypted", item) { Array(try LineEncryption.decrypted(bytes[...], encryption)) }
     }
 
-    private func attempt<Result>(
+    private func closure<Result>(
         _ verb: String, _ item: String, _ body: () throws -> Result
     ) throws(SluiceError) -> Result {
         do {

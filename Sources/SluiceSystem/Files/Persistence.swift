@@ -6,10 +6,14 @@
 /// ```
 ///
 /// You can pass one value to several plugins: each type keeps an item of its own there. Plugins of one type, for example in
-/// two routes, need a place each. Otherwise each would overwrite what the other one has stored, so building the
-/// pipeline throws, also for two spellings of one path. Only `Identity` is meant to be shared: several objects and processes
-/// can use its directory, if one `Consent` decides about all objects of a pipeline, or none. Pipelines and processes must not
-/// share a place of other plugins, because each sees only its own changes.
+/// two routes or two pipelines of a process, need a place each, because each sees only its own changes. Otherwise building
+/// the second pipeline throws ``SluiceError/Code/invalidPipeline``, also for two spellings of one path. A pipeline has its
+/// places until it is shut down or released. Until then, other objects can read the state there, but their changes throw, or
+/// are reported: change it with the object that stands in the pipeline.
+///
+/// Only `Identity` is meant to be shared: several objects, pipelines and processes can use its directory, if one `Consent`
+/// decides about all objects of a pipeline, or none. Processes must not share a place of other plugins. They can't see each
+/// other, so this isn't checked.
 ///
 /// ## State that can't be used
 ///
@@ -94,7 +98,8 @@ public struct Persistence: Sendable {
     /// a change of its state throws ``SluiceError/Code/invalidArgument``, or is reported.
     ///
     /// - Parameters:
-    ///   - name: The name of the place in error messages.
+    ///   - name: The name of the place in error messages. Two places with one name count as one place, so give each database a
+    ///     name of its own.
     ///   - read: Returns the bytes that were last written for an item such as `identity`, or nil if there have never
     ///     been any. It must throw if it can't read them, because nil starts from the beginning.
     ///   - write: Replaces the bytes of an item, and returns when they are safe.

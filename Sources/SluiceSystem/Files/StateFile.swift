@@ -27,10 +27,8 @@ package struct StateFile: Sendable {
         self.pause = pause
     }
 
-    /// A file in a directory. With an empty path, reading and writing throw, instead of using the root.
-    package init(_ name: String, in directory: String) {
-        self.init(path: directory.isEmpty ? "" : "\(directory)/\(name)")
-    }
+    /// A file in a directory.
+    package init(_ name: String, in directory: String) { self.init(path: "\(directory)/\(name)") }
 
     /// The bytes that were written last; nil if there is no such file. By default, it removes the temporary files of
     /// processes that were killed during a write.
@@ -163,9 +161,11 @@ package struct StateFile: Sendable {
     }
 
     private func failure(_ problem: String, _ error: FileError) -> SluiceError {
-        let relative = "is relative, and the working directory can't be found: use an absolute path"
-        if let flaw = FilePath.flaw(of: path) ?? (path.hasPrefix("/") ? nil : relative) {
-            return SluiceError(.storageUnavailable, "the file \(path) \(problem): its path \(flaw)", cause: error)
+        guard path.hasPrefix("/") else {
+            return SluiceError(
+                .storageUnavailable,
+                "the file \(path) \(problem): its path is relative, and the working directory can't be found: use an "
+                    + "absolute path", cause: error)
         }
         let advice =
             switch error {

@@ -39,16 +39,8 @@ package final class StateGate: KeptState {
         /// Weak, because states refer to their gate.
         var states: [() -> (any KeptState)?] = []
         weak var above: StateGate?
-        /// In a gate below no other: the places of all states of the pipeline.
-        var claims: [Claim] = []
-    }
-
-    /// A state in its places, such as the paths of files.
-    private struct Claim {
-        let names: [String]
-        let owner: () -> (any KeptState)?
-        /// The gate that decides about it, if other objects behind that gate can share it.
-        let sharer: (() -> StateGate?)?
+        /// Whether it is the gate of a pipeline that has claims.
+        var hasClaims = false
     }
 
     /// The gate of the plugin that is being prepared, or of the pipeline while its routes are opened.
@@ -111,45 +103,76 @@ package final class StateGate: KeptState {
     /// and release of the plugin.
     package func addReader(_ new: any KeptState) { if !isOpen { add(new) } }
 
-    /// Notes under which names, such as paths of files, a state is kept. One place has one owner.
+    /// The gate of the pipeline.
+    package var top: StateGate { state.withLock(\.above)?.top ?? self }
+
+    /// Claims the places of a state for this pipeline, until ``release()``. One place has one owner in a process.
     ///
     /// Objects that share their state can have it together if they have the same gate, because a denial removes the state of
     /// all of them.
     ///
-    /// - Throws: ``SluiceError/Code/invalidPipeline`` if another plugin of the pipeline keeps its state there. Each would
-    ///   overwrite or remove what the other one has stored: one route's consent would be that of another one in the next
-    ///   launch.
-    package func claim(_ names: [String], for new: any KeptState, isShared: Bool = false) throws(SluiceError) {
-        let decider = model ?? self
-        try claim(
-            Claim(names: names, owner: { [weak new] in new }, sharer: isShared ? { [weak decider] in decider } : nil))
+    /// - Parameters:
+    ///   - names: Where the state is kept, such as paths of files.
+    ///   - owner: The state. It has one gate.
+    ///   - isShared: Whether its objects share it.
+    ///   - isGated: Whether this gate decides about it. Otherwise, it is kept without consent.
+    /// - Returns: Whether the claim is new.
+    /// - Throws: ``SluiceError/Code/invalidPipeline`` if another state of a living pipeline is kept there. Each would overwrite or
+    ///   remove the other one's values, and would not see a denial by the other one.
+    @discardableResult
+    package func claim(
+        _ names: [String], for owner: any KeptState, isShared: Bool = false, isGated: Bool = true
+    ) throws(SluiceError) -> Bool {
+        let top = top
+        let (isNew, conflict) = Claim(
+            names: Claim.places(names), owner: owner, pipeline: ObjectIdentifier(top),
+            gate: isGated ? ObjectIdentifier(model ?? self) : nil, isShared: isShared
+        ).make()
+        guard let conflict else {
+            top.state.withLock { $0.hasClaims = true }
+            return isNew
+        }
+        let problem =
+            if isShared, conflict.claim.isShared {
+                "two plugins share their state in \(conflict.place), and a Consent decides about one of them only: list one "
+                    + "Consent above the routes, or"
+            } else if conflict.claim.owner === owner {
+                "one object keeps the state in \(conflict.place) for two pipelines, or behind two Consents: make two objects, and"
+            } else if conflict.claim.pipeline == ObjectIdentifier(top) {
+                "two plugins keep their state in \(conflict.place):"
+            } else {
+                "another pipeline of this process keeps its state in \(conflict.place): shut it down or release it before, or"
+            }
+        throw SluiceError(.invalidPipeline, "\(problem) give each a directory of its own")
     }
 
-    private func claim(_ new: Claim) throws(SluiceError) {
-        if let above = state.withLock(\.above) { return try above.claim(new) }
-        let others = state.withLock { state in
-            state.claims.removeAll { claim in claim.owner().map { $0 === new.owner() } ?? true }
-            defer { state.claims.append(new) }
-            return state.claims
-        }
-        let files = SystemFileSystem()
-        for other in others {
-            // By the directories, which can have several paths.
-            let taken = Set(other.names.map { FilePath.identity(of: $0, in: files) })
-            guard let name = new.names.first(where: { taken.contains(FilePath.identity(of: $0, in: files)) }) else {
-                continue
-            }
-            guard let sharer = new.sharer, let otherSharer = other.sharer else {
-                throw SluiceError(
-                    .invalidPipeline, "two plugins keep their state in \(name): give each a directory of its own")
-            }
-            guard sharer() === otherSharer() else {
-                throw SluiceError(
-                    .invalidPipeline,
-                    "two plugins share their state in \(name), and a Consent decides about one of them only: give each a "
-                        + "directory of its own, or list one Consent above the routes")
-            }
-        }
+    /// Checks that no pipeline has the places of a state, except for the one in which it stands. Call this before a change.
+    ///
+    /// - Throws: ``SluiceError/Code/invalidPipeline`` otherwise: the pipeline would not see the change.
+    package static func requireFree(
+        _ names: @autoclosure () -> [String], in pipeline: StateGate?, isShared: Bool = false
+    ) throws(SluiceError) {
+        if pipeline?.state.withLock(\.hasClaims) == true { return }
+        let change = Claim(names: Claim.places(names()), owner: nil, pipeline: nil, isShared: isShared)
+        guard let conflict = change.make().conflict else { return }
+        throw SluiceError(
+            .invalidPipeline,
+            "a pipeline of this process keeps its state in \(conflict.place): change it with the object that stands in that "
+                + "pipeline, or shut the pipeline down before")
+    }
+
+    /// Claims objects for this pipeline, until ``release()``.
+    ///
+    /// - Returns: The index of the first one that another living pipeline has. Then no object is claimed.
+    package func claim(_ objects: [ObjectIdentifier]) -> Int? {
+        let names = objects.map { (key: Claim.Key.object($0), name: "") }
+        return Claim(names: names, owner: self, pipeline: ObjectIdentifier(self)).make().conflict?.index
+    }
+
+    /// Frees everything that the pipeline has claimed.
+    package func release() {
+        state.withLock { $0.hasClaims = false }
+        Claim.end(of: self)
     }
 
     private var states: [any KeptState] { state.withLock(\.states).compactMap { $0() } }

@@ -17,10 +17,10 @@ struct StatePlaces<Value: PersistedValue>: Sendable {
 
     /// Reads the first place with a valid state, and writes it to the places before and after it that differ.
     ///
-    /// - Returns: The value, `damaged` if there are damaged ones only, or nil; and the value that all places have, or nil
-    ///   if it is unknown.
-    func read(ifDamaged damaged: Value, _ notes: inout [String]) throws(SluiceError) -> (value: Value?, written: Value?)
-    {
+    /// - Returns: The value, `damaged` if there are damaged ones only, or nil; and whether all places have it.
+    func read(
+        ifDamaged damaged: Value, _ notes: inout [String]
+    ) throws(SluiceError) -> (value: Value?, isEverywhere: Bool) {
         var value: Value?
         var stale: [Persistence.Place] = []
         var isDamaged = false
@@ -42,13 +42,13 @@ struct StatePlaces<Value: PersistedValue>: Sendable {
                 notes.append("the state is kept in fewer places than it should be: \(error)")
             }
         }
-        guard let value else { return (isDamaged ? damaged : nil, nil) }
+        guard let value else { return (isDamaged ? damaged : nil, false) }
         do throws(SluiceError) {
             for place in stale.reversed() { try place.write(item, bytes(of: value)) }
-            return (value, value)
+            return (value, true)
         } catch {
             notes.append("the state is kept in fewer places than it should be: \(error)")
-            return (value, nil)
+            return (value, false)
         }
     }
 

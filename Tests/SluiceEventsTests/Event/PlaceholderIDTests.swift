@@ -19,6 +19,25 @@ struct PlaceholderIDTests {
         "\\N", "[object Promise]", "[Object HTMLDivElement]", " [object Foo2]\n", "%!s(<nil>)", "%!d(string=42)",
         "-inf", "DBNull", "Some(None)", "urn:uuid:00000000-0000-0000-0000-000000000000", "{{user_id}}",
         "{{ user.id2 }}", "{{\u{438}\u{43C}\u{44F}}}", "${userId}", "${1}", "{{\(String(repeating: "x", count: 99))}}",
+        // Nothing to see, or marks of all scripts: in full width, or around a word.
+        "\u{3164}", "\u{115F}\u{1160}", "\u{34F}", "\u{FE0F}", "\u{17B4}", "\u{180B}", "\u{E0100}", "\u{301}",
+        " \u{20DD}",
+        "\u{2014}", "\u{2013}", "\u{2026}", "\u{FF1F}", "\u{201C}null\u{201D}", "\u{AB}null\u{BB}",
+        "\u{2018}NULL\u{2019}",
+        "\u{FF08}null\u{FF09}", "null\u{3002}", "\u{FF4E}\u{FF55}\u{FF4C}\u{FF4C}", "\u{FF10}", "\u{660}",
+        "\u{966}\u{966}",
+        "undefined\u{2009}undefined", "nu\u{2060}ll", "\u{203C}\u{FE0F}", "\u{3010}\u{4F1A}\u{54E1}\u{3011}",
+        "(\u{540D}\u{FF09}",
+        // Templates, directives and marks, whatever is in them.
+        "#{user.id}", "<%= user.id %>", "%{user_id}", "%(user_id)s", "$(USER)", "{% user %}", "\\(user.id)", "%s", "%@",
+        "%d",
+        "object null", "Object(null)", "object: undefined", " -1", "-1 ", "\"-1\"", "(-1)", "\u{201C}-1\u{201D}",
+        "\u{FF0D}\u{FF11}",
+        "%{user1}%", "[TSM]", "<b>", "{% user 2 %}", "\u{FF3B}user\u{FF3D}",
+        "<no value>", "[[uid]]", "[redacted]", "[email]", "[phone]", "[card]",
+        "{user}",
+        "[alice]", "<User 0x7f3c>", "[objects x2]", "{\"id\":7}", "%x", "@{user1}", "(user)",
+        "%null%", "%00", "na%",
     ]
 
     private static let ids = [
@@ -26,33 +45,66 @@ struct PlaceholderIDTests {
         "nullable", "nulls", "noname", "nancy", "anna", "Nona", "guest-house", "guests", "unknown-user", "my id",
         "user id", "object", "optional", "identity", "emails", "email@example.com", "alice@example.com",
         "null@example.com", "trueman", "undefined-behaviour", "nonexistent", "true love", "café", "naïve", "ünknown",
-        "零", "٠", "🎉", "null\u{301}", "nil\u{E9}", "nullptr_t", "alice (work)", "(alice", "alice)", "(42)",
+        "零", "🎉", "❤\u{FE0F}", "👩\u{200D}🚀", "\u{FF11}", "\u{661}", "नमस्ते", "ni\u{301}l", "na\u{300}", "null\u{301}",
+        "nil\u{E9}", "nullptr_t", "alice (work)", "(alice", "alice)", "(42)",
         "Optional(\"alice\")", "019b7a3c-0000-7000-8000-000000000000", "ffffffff-ffff-ffff-ffff-ffffffffffff", "O",
         "lmnop", "NULL-ISLAND", String(repeating: "null ", count: 20) + "x", String(repeating: "x", count: 1_000),
         "some", "uuid", "urn", "Some(alice)", "urn:uuid:019b7a3c-0000-7000-8000-000000000000", "info", "infinite",
-        "Nate", "Nat", "infinity", "%Sniper%", "\\n", "N", "\\Nora", "{user}", "{{x}", "x{{id}}", "$userId", "100%",
-        "%x", "[alice]", "object Window", "[objects x]",
+        "Nate", "Nat", "infinity", "%Sniper%", "%USERID%", "%Émile%", "N", "\\Nora", "x{{id}}", "$userId", "100%",
+        "50%20", "a%2",
+        "object Window", "{3F2504E0-4F89-11D3-9A0C-0305E82C3301}", "(3F2504E0-4F89-11D3-9A0C-0305E82C3301)",
+        "(555) 123-4567", "alice [work]", "[work] alice", "object", "\u{201C}alice\u{201D}", "null%2Fisland",
+        "user%201",
+        // Percent-encoded texts, whatever they are decoded.
+        "null%20", "%5Bobject%20Object%5D", "%D7%93%D7%95%D7%93", "%E2%80%9Cnull%E2%80%9D", "%EF%BC%9F", "%C2%A0",
+        "%20x",
+        "user%40example.com", "%+1", "undefined%0A",
+        // No pair of brackets encloses the whole text.
+        "[TSM] Bjergsen [NA]", "[Bot] Anna (QA)", "(Kate) & (Bob)",
+        "\u{3010}\u{516C}\u{5F0F}\u{3011}\u{592A}\u{FF08}\u{4EEE}\u{FF09}",
+        "(\u{682A})\u{5C71}(\u{6771})", "(Dr.) Tom <home>", "<b>Tom</b>", "\u{AF}\\_(\u{30C4})_/\u{AF}", "-=[Tom]=-",
+        "~(Tom)~",
+        "[card] [email]", "{{x}", "...(Tom)", "(Tom", "-[Tom]-",
+        "%-Sniper-%", "%_Sniper_%", "%-42", "%_7", "%%42", "%-5d", "%7", "\\o", "\\7", "\\n", "\\(Tom", "-10", "--12",
+        "a-1", "1-",
+        // Numbers and symbols.
+        "\u{2460}", "\u{BD}", "\u{B2}", "\u{20AC}", "\u{266F}", "\u{2212}", "\u{2167}", "1\u{2014}", "-1\u{1F389}",
     ]
 
     @Test(
-        "a placeholder is recognized in any case, with any punctuation and blanks, and around nothing",
+        "a placeholder is recognized in any case, with any punctuation and blanks of any script, and around nothing",
         arguments: placeholders)
     func placeholderIsRecognized(text: String) { #expect(PlaceholderID.matches(text)) }
 
     @Test("an id that only looks like a placeholder is an id", arguments: ids)
     func idIsNoPlaceholder(text: String) { #expect(!PlaceholderID.matches(text)) }
 
-    @Test("setting a placeholder as an id of an event sets nil, and is reported", arguments: placeholders)
-    func eventHasNoPlaceholder(text: String) {
+    /// Too long in characters or in bytes, and with NUL.
+    private static let unusable = [
+        String(repeating: "x", count: 256), String(repeating: "é", count: 300), String(repeating: "😀", count: 256),
+        String(repeating: "e\u{301}", count: 128), String(repeating: "x1", count: 500_000), "a\0b", "\u{0}7", "x\0",
+    ]
+
+    @Test("the longest id, and one of the fewest characters, can be used", arguments: ["x", "é", "語", "😀"])
+    func longestIDIsValid(character: String) {
+        #expect(UserID.isValid(character) && UserID.isValid(String(repeating: character, count: 255)))
+    }
+
+    @Test(
+        "setting a placeholder, or an id that is too long or has NUL, sets nil, and the event is no one's",
+        arguments: placeholders + unusable)
+    func eventHasNoInvalidID(text: String) {
         var event = Event(
             id: EventID(high: 0, low: 1), name: "Event", time: Timestamp(milliseconds: 0), distinctID: text,
             anonymousID: "a", loginID: text)
         #expect(event.distinctID == nil && event.anonymousID == "a" && event.loginID == nil)
-        #expect(event.reportedSanitizations == [.droppedID])
+        #expect(event.reportedSanitizations == [.droppedID] && event.isInScope && !event.needsUser)
         event = Event(id: event.id, name: "Event", time: event.time, anonymousID: "a")
-        #expect(event.reportedSanitizations.isEmpty)
+        #expect(event.reportedSanitizations.isEmpty && !event.isInScope)
         event.anonymousID = text
         #expect(event.anonymousID == nil && event.takeSanitizations() == [.droppedID])
+        event.isInScope = false
+        #expect(event.isInScope && !event.needsUser)
     }
 
     @Test("a stored line is read as it is")

@@ -88,6 +88,28 @@ import Testing
         #expect(await pipeline.shutdown().routes.map(\.delivered) == [3, 3])
     }
 
+    @Test(
+        "any number of routes whose transports flush the pipeline return", .timeLimit(.minutes(10)),
+        arguments: [2, 11, 40])
+    func manyRoutesReturn(count: Int) async throws {
+        let callers = (0..<count).map { _ in Caller { await $0.flush() } }
+        let pipeline = try Pipeline(isDeliveryPaused: true) {
+            for (number, caller) in callers.enumerated() {
+                Route("\(number)") {
+                    MemoryStore()
+                    caller
+                }
+            }
+        }
+        for caller in callers { caller.use(pipeline) }
+        pipeline.track("Event")
+        pipeline.resumeDelivery()
+        await pipeline.flush()
+        for caller in callers { caller.use(nil) }
+        let ledger = await pipeline.shutdown(timeout: .seconds(600))
+        #expect(ledger.isBalanced && ledger.routes.allSatisfy { $0.delivered == 1 })
+    }
+
     @Test("a circle of transports that flush the next route returns", .timeLimit(.minutes(10)), arguments: [2, 3, 5])
     func circlesReturn(count: Int) async throws {
         let pipelines = Locked<[Pipeline]>([])

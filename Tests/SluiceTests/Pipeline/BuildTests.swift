@@ -89,9 +89,10 @@ import Testing
             failure { try pipeline(names, sharing: store) }
         }
         #expect(code(routes: []) == .invalidPipeline)
-        for name in ["", " ", "a\n", "\u{A0}\u{200B}", "a\u{0}b", "\u{85}a"] {
-            #expect(code(routes: [name]) == .invalidPipeline)
-        }
+        for name in [
+            "", " ", "a\n", "\u{A0}\u{200B}", "a\u{0}b", "\u{85}a", "\u{3164}", "a\u{2028}b", "\u{202E}x", "a\u{FEFF}",
+            " a",
+        ] { #expect(code(routes: [name]) == .invalidPipeline, "\(name.debugDescription)") }
         #expect(code(routes: ["one", "one"]) == .invalidPipeline)
         #expect(code(routes: ["one", "two"], sharing: store) == .invalidPipeline)
         #expect(throws: Never.self) { try pipeline(["my route", "\u{4E8B} a"]) }

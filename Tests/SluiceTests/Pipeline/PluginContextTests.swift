@@ -239,6 +239,45 @@ import Testing
         #expect(try transport.accepted().count == 2)
     }
 
+    @Test(
+        "what a plugin forwards or drops between two pipelines is counted by the next one, and what it still holds",
+        arguments: [(3, 1, 1), (5, 0, 5), (2, 2, 0), (40, 7, 0)] as [(Int, Int, Int)], [false, true])
+    func eventsEndBetweenPipelines(_ counts: (held: Int, forwarded: Int, dropped: Int), isInRoute: Bool) async throws {
+        let (holder, transport) = (Holder(), ScriptedTransport())
+        func pipeline() throws -> Pipeline {
+            try Pipeline {
+                if !isInRoute { holder }
+                Route("a") {
+                    if isInRoute { holder }
+                    MemoryStore()
+                    transport
+                }
+            }
+        }
+        do {
+            let first = try pipeline()
+            for number in 0..<counts.held { first.track("\(number)") }
+            withExtendedLifetime(first) {}
+        }
+        var held = holder.take()[...]
+        for event in held.prefix(counts.forwarded) { #expect(!holder.context.forward(event)) }
+        held = held.dropFirst(counts.forwarded)
+        for event in held.prefix(counts.dropped) { holder.context.drop(event, because: .filtered) }
+        held = held.dropFirst(counts.dropped)
+        let next = try pipeline()
+        let ledger = next.ledger
+        #expect(ledger.isBalanced)
+        #expect((isInRoute ? ledger.routes[0].inserted : ledger.tracked) == counts.held)
+        #expect((isInRoute ? ledger.routes[0].held : ledger.held) == held.count)
+        var dropped = isInRoute ? ledger.routes[0].dropped : ledger.dropped
+        #expect(dropped.removeValue(forKey: .shutDown) ?? 0 == counts.forwarded)
+        #expect(dropped.removeValue(forKey: .filtered) ?? 0 == counts.dropped && dropped.isEmpty)
+        for event in held { #expect(holder.context.forward(event)) }
+        let last = await next.shutdown(timeout: .seconds(600))
+        #expect(last.isBalanced && last.held == 0 && last.routes[0].held == 0)
+        #expect(try transport.accepted().map(\.name) == held.map(\.name))
+    }
+
     @Test("events that many threads track, hold and forward are counted once")
     func concurrentHoldsBalance() async throws {
         let transport = ScriptedTransport()

@@ -91,6 +91,47 @@ import Testing
             }
         }
 
+        @Test("a child that stores a state doesn't hang while other threads of the parent build pipelines")
+        func childrenStoreStates() async {
+            await #expect(processExitsWith: .success) {
+                let directory = TemporaryDirectory()
+                /// Claims a place for a pipeline, as building one does, and frees it.
+                @Sendable func use(_ name: String) throws {
+                    let state = PersistedState("state", in: .file("\(directory.path)/\(name)"), initial: Note()) { _ in
+                    }
+                    let gate = StateGate()
+                    try StateGate.$current.withValue(gate) { try state.load() }
+                    gate.release()
+                }
+                try use("parent")
+                let note = PersistedState("state", in: .file("\(directory.path)/note"), initial: Note()) { _ in }
+                let gate = StateGate()
+                try StateGate.$current.withValue(gate) { try note.load() }
+                try note.save { $0.text = "parent" }
+                for number in 0..<3 {
+                    Thread.detachNewThread { while true { try? use("\(number)") } }
+                }
+                for number in 0..<100 {
+                    let isRight = try await ForkedChild.succeeds {
+                        // The parent's pipeline has no claims here.
+                        let place = Persistence.file("\(directory.path)/note")
+                        let state = PersistedState("state", in: place, initial: Note()) { _ in }
+                        try state.save { $0.text = "\(number)" }
+                        return true
+                    }
+                    try #require(isRight, "child \(number)")
+                }
+                gate.release()
+            }
+        }
+
+        struct Note: PersistedValue {
+            var text = ""
+            init() {}
+            init?(_ object: Properties) { if case .string(let text)? = object["text"] { self.text = text } }
+            var object: Properties { ["text": .string(text)] }
+        }
+
         @Test("no other call of a pipeline hangs in a child, and the ledger counts the child's events")
         func otherCallsDoNotHang() async {
             await #expect(processExitsWith: .success) {

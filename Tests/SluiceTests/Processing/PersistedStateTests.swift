@@ -149,7 +149,7 @@ import Testing
         let state = launch()
         try state.load()
         #expect(state.value.number == -1)
-        #expect(said.count == 1 && said[0].hasPrefix("count in a place is damaged. It was kept aside as .corrupt"))
+        #expect(said.count == 1 && said[0].hasPrefix("count in \(place.name) is damaged. It was kept aside as"))
         #expect(place.items["count.corrupt"] == Array(text.utf8))
         try state.save { $0.number = 2 }
         #expect(launch().value.number == 2)

@@ -222,8 +222,8 @@ private final class Holder: Processor {
         #expect(trace.stages.map(\.name) == ["Holder", "Keep", "sanitization"])
         #expect(
             trace.stages[2].changes == [
-                .name(from: name + "x", to: name), .loginID(from: name + "x", to: nil),
-                .sanitized(.droppedID), .sanitized(.nonFiniteNumber), .sanitized(.truncatedName),
+                .name(from: name + "x", to: name), .sanitized(.droppedID), .sanitized(.nonFiniteNumber),
+                .sanitized(.truncatedName),
             ])
         #expect(trace.isStored)
 

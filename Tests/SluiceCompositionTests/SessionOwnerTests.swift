@@ -1,0 +1,156 @@
+import Dispatch
+import Sluice
+import SluiceIdentity
+import SluiceLifecycle
+import SluiceTesting
+import TestSupport
+import Testing
+
+/// No session has two users, whatever the stages between `Identity` and `Sessions` do.
+@Suite struct SessionOwnerTests {
+    private let identity = Identity(persistedIn: .memory)
+    private let sessions = Sessions()
+    private let store = RecordingStore()
+
+    /// The places of the identity (i), the sessions (s) and a stage of the test (x).
+    static let orders = ["sxi", "ixs", "xis", "xsi", "isx", "six"]
+
+    private func pipeline(_ order: String, _ stage: any Processor) throws -> Pipeline {
+        let stages = order.map { letter -> any Processor in letter == "i" ? identity : letter == "s" ? sessions : stage
+        }
+        return try Pipeline {
+            stages
+            store
+            NullTransport()
+        }
+    }
+
+    /// The users of each session, by their anonymous ids.
+    private var users: [Set<String?>] {
+        var users: [String: Set<String?>] = [:]
+        for event in store.events {
+            if let id = event.properties["$session_id"]?.string { users[id, default: []].insert(event.anonymousID) }
+        }
+        return Array(users.values)
+    }
+
+    /// Runs `body` on another thread, and waits for it.
+    private static func onOtherThread(_ body: @escaping @Sendable () -> Void) {
+        let isDone = DispatchSemaphore(value: 0)
+        DispatchQueue.global().async {
+            body()
+            isDone.signal()
+        }
+        isDone.wait()
+    }
+
+    /// Inserts an event with the properties of its cause, after another thread has changed the user.
+    private final class Inserter: Processor {
+        let context = PluginContext()
+        let change: @Sendable () -> Void
+
+        init(_ change: @escaping @Sendable () -> Void) { self.change = change }
+
+        func process(_ event: inout Event) -> Disposition {
+            guard event.name == "Cause" else { return .keep }
+            SessionOwnerTests.onOtherThread(change)
+            context.insert("Inserted", event.properties, before: event)
+            return .keep
+        }
+    }
+
+    @Test("an inserted event has the session of its cause, or none", arguments: orders, [0, 1, 2])
+    func insertedEventHasItsCausesMarks(order: String, changes: Int) async throws {
+        let identity = identity
+        let inserter = Inserter {
+            do { for _ in 0..<changes { try identity.reset() } } catch { Issue.record(error) }
+        }
+        let pipeline = try pipeline(order, inserter)
+        for name in ["Before", "Cause", "After"] { pipeline.track(name) }
+        let events = store.events
+        let inserted = try #require(events.first { $0.name == "Inserted" })
+        let cause = try #require(events.first { $0.name == "Cause" })
+        #expect(inserted.properties["$session_id"] == cause.properties["$session_id"])
+        #expect(users.allSatisfy { $0.count == 1 })
+        await pipeline.shutdown(timeout: .seconds(600))
+    }
+
+    /// Tracks on another thread while the user is erased.
+    private final class Tracker: Processor {
+        let pipeline = Locked<Pipeline?>(nil)
+
+        func process(_ event: inout Event) -> Disposition { .keep }
+
+        func forget() {
+            guard let pipeline = pipeline.withLock(\.self) else { return }
+            SessionOwnerTests.onOtherThread { for _ in 0..<3 { pipeline.track("Late") } }
+        }
+    }
+
+    @Test("events that another thread tracks during eraseEverything() have no session", arguments: orders)
+    func erasureIsAChangeOfTheUser(order: String) async throws {
+        let tracker = Tracker()
+        let pipeline = try pipeline(order, tracker)
+        pipeline.track("Before")
+        tracker.pipeline.withLock { $0 = pipeline }
+        #expect(await pipeline.eraseEverything().isComplete)
+        tracker.pipeline.withLock { $0 = nil }
+        pipeline.track("After")
+        #expect(
+            store.events.map(\.name) == ["$SessionStart", "Before", "Late", "Late", "Late", "$SessionStart", "After"])
+        #expect(store.events(named: "Late").allSatisfy { $0.properties["$session_id"] == nil })
+        #expect(users.count == 2 && users.allSatisfy { $0.count == 1 })
+        #expect(store.events.last?.properties["$session_index"] == 1)
+        await pipeline.shutdown(timeout: .seconds(600))
+    }
+
+    /// Holds all events while it is closed.
+    private final class Holder: Processor {
+        let context = PluginContext()
+        private let state = Locked<[Event]?>([])
+
+        func process(_ event: inout Event) -> Disposition {
+            let copy = event
+            return state.withLock { state in
+                guard state != nil else { return .keep }
+                state?.append(copy)
+                return context.hold(copy)
+            }
+        }
+
+        func close() { state.withLock { $0 = [] } }
+
+        func open() {
+            let events = state.withLock { state in
+                defer { state = nil }
+                return state ?? []
+            }
+            for event in events { context.forward(event) }
+        }
+    }
+
+    @Test(
+        "events that a stage has held over several users have a session of their own user, or none",
+        arguments: [
+            ("ixs", false), ("ixs", true), ("isx", false), ("isx", true), ("six", true), ("xis", false), ("xsi", false),
+        ])
+    func heldEventsKeepTheirUser(row: (order: String, isOpenFirst: Bool)) async throws {
+        let holder = Holder()
+        let pipeline = try pipeline(row.order, holder)
+        if row.isOpenFirst {
+            holder.open()
+            pipeline.track("Before")
+            holder.close()
+        }
+        for user in ["a", "b", "c"] {
+            try identity.login(user)
+            pipeline.track("Event")
+            if user != "c" { try identity.reset() }
+        }
+        holder.open()
+        pipeline.track("After")
+        #expect(users.allSatisfy { $0.count == 1 } && store.events(named: "Event").count == 3)
+        #expect(store.events.last?.properties["$session_id"]?.string == sessions.id)
+        await pipeline.shutdown(timeout: .seconds(600))
+    }
+}
