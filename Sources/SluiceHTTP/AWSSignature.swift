@@ -15,15 +15,22 @@ extension HTTPRequest {
     /// It sets the headers `X-Amz-Date`, `X-Amz-Security-Token` and `Authorization`. The time is ``sendTime``. Signed are the
     /// host, the content type and all headers that begin with `X-Amz-`. For `s3`, it also sets `X-Amz-Content-SHA256`.
     ///
+    /// With a key, token or region that can't be one, such as a blank one, the request isn't sent: the route pauses, and a
+    /// `.paused` diagnostic names the argument.
+    ///
     /// - Parameters:
     ///   - accessKey: The id of the access key.
     ///   - secretKey: The secret access key.
-    ///   - sessionToken: The token of temporary credentials.
+    ///   - sessionToken: The token of temporary credentials. Nil or empty without one.
     ///   - region: The region, such as `us-east-1`.
     ///   - service: The name of the service in a signature, such as `kinesis`, `firehose` or `s3`.
     public mutating func signForAWS(
         accessKey: String, secretKey: String, sessionToken: String? = nil, region: String, service: String
     ) {
+        // An environment variable that isn't set is often read as an empty text.
+        let sessionToken = sessionToken.flatMap { $0.isEmpty ? nil : $0 }
+        signatureError = SluiceError.of(
+            try ArgumentCheck.aws(region: region, accessKey, secretKey, sessionToken: sessionToken))
         let time = String(sendTime.description.prefix(19).filter { $0 != "-" && $0 != ":" }) + "Z"
         setHeader("X-Amz-Date", time)
         if let sessionToken { setHeader("X-Amz-Security-Token", sessionToken) }
@@ -51,18 +58,14 @@ extension HTTPRequest {
 
     /// The header `Host`, and the path and the query in the form that is signed.
     private func awsTarget(of service: String) -> (host: String, path: String, query: String) {
-        let isSecure = url.lowercased().hasPrefix("https:")
         let parts = url.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let segments = parts[0].split(separator: "/", omittingEmptySubsequences: false).dropFirst(2)
-        var host = String(segments.first ?? "")
-        let port = isSecure ? ":443" : ":80"
-        if host.hasSuffix(port) { host.removeLast(port.count) }
         // Encoded once more, as all services but S3 expect it.
         let path = segments.dropFirst().map { "/" + (service == "s3" ? String($0) : String($0).percentEncoded) }
             .joined()
         let pairs = (parts.count > 1 ? parts[1] : "").split(separator: "&").map {
             $0.utf8.contains(UInt8(ascii: "=")) ? String($0) : $0 + "="
         }
-        return (host, path.isEmpty ? "/" : path, pairs.sorted().joined(separator: "&"))
+        return (HTTPURL.hosts(in: url).last ?? "", path.isEmpty ? "/" : path, pairs.sorted().joined(separator: "&"))
     }
 }

@@ -66,12 +66,8 @@
         private func perform(
             _ request: HTTPRequest, _ timeouts: HTTPTimeouts, _ response: inout ReceivedResponse
         ) -> sluice_curl_result {
-            // libcurl omits a header with a blank value, unless a semicolon replaces the colon.
-            var headers = ""
-            for (name, value) in request.headers {
-                let isBlank = value.utf8.allSatisfy { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
-                headers += isBlank ? "\(name);\n" : "\(name): \(value)\n"
-            }
+            // libcurl omits a header without a value, unless a semicolon replaces the colon.
+            let headers = request.headers.map { $1.isEmpty ? "\($0);\n" : "\($0): \($1)\n" }.joined()
             return withUnsafeMutablePointer(to: &response) { response in
                 request.method.withCString { method in
                     request.url.withCString { url in

@@ -39,6 +39,11 @@ public struct HTTPRequest: Sendable {
     public var wasUnauthorized = false
     /// Whether the transport may compress the body, for a format with one endpoint that doesn't accept gzip.
     package var isCompressible = true
+    /// The part of the backend that each event belongs to, by a number, if an answer can be about one of them only. Events of
+    /// a ``Sluice/Verdict/split(reason:)`` beside other verdicts are then sent once more, each part in a request of its own.
+    var parts: [Int64] = []
+    /// Why the request can't be sent: an argument of its signature is invalid.
+    var signatureError: SluiceError?
 
     /// Creates a request. Every parameter sets the property of the same name.
     public init(
@@ -65,13 +70,9 @@ public struct HTTPRequest: Sendable {
     /// request.setHeader("Authorization", "Bearer \(token())")
     /// ```
     public mutating func setHeader(_ name: String, _ value: String) {
-        if let first = headers.firstIndex(where: { $0.name.isSameHeaderName(as: name) }) {
-            headers[first].value = value
-            let rest = headers[(first + 1)...].filter { !$0.name.isSameHeaderName(as: name) }
-            headers.replaceSubrange((first + 1)..., with: rest)
-        } else {
-            headers.append((name, value))
-        }
+        let first = headers.firstIndex { $0.name.isSameHeaderName(as: name) }
+        headers.removeAll { $0.name.isSameHeaderName(as: name) }
+        headers.insert((name, value), at: first ?? headers.endIndex)
     }
 
     /// Appends segments, percent-encoded, to the URL's path. Segments at which the path already ends are left out, so
@@ -160,30 +161,30 @@ extension HTTPRequest {
         appendPath(segments)
     }
 
-    /// Rejects requests that a client would send differently.
+    /// Rejects requests that a client would send differently, and values of headers that no server can expect.
     func check() throws(SluiceError) {
+        if let signatureError { throw signatureError }
         try HTTPURL.check(url)
         try SluiceError.require(method.isHTTPToken, "the HTTP method is invalid; use letters only")
         try SluiceError.require(
             method != "HEAD" || body.isEmpty, "a HEAD request has no body; use another method")
         for (name, value) in headers {
-            try HTTPRequest.checkHeader(name, value)
+            try SluiceError.require(name.isHTTPToken, "a header's name is invalid; use letters, digits and -")
+            // A tab is a blank in a value (RFC 9110, 5.5).
+            if !value.isEmpty, let flaw = String(value.map { $0 == "\t" ? " " : $0 }).flaw {
+                throw SluiceError(.invalidArgument, "the value of the header \(name) \(flaw)")
+            }
+            try SluiceError.require(
+                !HTTPRequest.clientHeaders.contains { $0.isSameHeaderName(as: name) }
+                    || name.isSameHeaderName(as: "host")
+                        && HTTPURL.hosts(in: url).contains { $0.isSameHeaderName(as: value) },
+                "the HTTP client sets the header \(name) itself; leave it out")
         }
     }
 
-    private static let framingHeaders = [
-        "content-length", "transfer-encoding", "connection", "expect", "te", "trailer", "upgrade",
+    private static let clientHeaders = [
+        "content-length", "transfer-encoding", "connection", "expect", "te", "trailer", "upgrade", "host",
     ]
-
-    static func checkHeader(_ name: String, _ value: String) throws(SluiceError) {
-        try SluiceError.require(name.isHTTPToken, "a header's name is invalid; use letters, digits and -")
-        try SluiceError.require(
-            value.utf8.allSatisfy { $0 == 0x09 || $0 >= 0x20 && $0 != 0x7F },
-            "the value of the header \(name) contains control characters")
-        try SluiceError.require(
-            !framingHeaders.contains { $0.isSameHeaderName(as: name) },
-            "the HTTP client sets the header \(name) itself; leave it out")
-    }
 }
 
 extension String {

@@ -29,8 +29,9 @@ extension HTTPTransport {
         /// Waiting events, including the events of earlier launches, are corrected too. Stored events keep their time.
         ///
         /// Nothing changes while the wall clock agrees with the server's `Date`, which has a resolution of one second.
-        /// The skew stays until a response contradicts it, so a retry usually has the same times. A `Date` outside the
-        /// years 2025 to 2099 is ignored.
+        /// The skew stays until a response contradicts it or the wall clock is set, so a retry usually has the same times. A
+        /// `Date` outside the years 2025 to 2099 is ignored. After a restart of the machine, the skew of an earlier launch
+        /// counts only if the wall clock shows a time that was over on the server.
         ///
         /// A corrected event has the property `$time_correction`, the milliseconds that were added. An event that
         /// already has this property isn't corrected. Set it to 0 for an event whose time isn't this device's.

@@ -90,11 +90,8 @@ public final class HTTPTransport: Transport {
     ) throws(SluiceError) {
         time.withLock { $0 = environment.time }
         requestIDs.withLock { $0 = RequestIDs(random: environment.random) }
-        try HTTPURL.check(url)
+        try HTTPRequest(url: url, headers: headers.map { ($0, $1) }).check()
         try format.validate()
-        for (name, value) in headers {
-            try HTTPRequest.checkHeader(name, value)
-        }
         try SluiceError.require(
             Set(headers.keys.map { $0.lowercased() }).count == headers.count,
             "two headers differ only in the case of their names; pass one of them")
@@ -104,10 +101,12 @@ public final class HTTPTransport: Transport {
         try clock?.open(observer)
     }
 
-    /// Sends a batch in one request, or in one request for each endpoint of the format.
+    /// Sends a batch in one request, or in one request for each endpoint of the format. If InfluxDB's answer is about one
+    /// hour only, requests for single hours follow, 16 at most: the other hours are sent later.
     ///
     /// A response counts only for the events of its request. If a request gets no response, the remaining requests are
-    /// not sent, and their events are retried.
+    /// not sent, and their events are retried. The same holds for a request for an hour that gets an answer that isn't about
+    /// its events, such as a 429.
     ///
     /// - Throws: An error if there was no complete response.
     public func send(_ batch: Batch) async throws -> Verdicts {
@@ -120,35 +119,62 @@ public final class HTTPTransport: Transport {
         blank.setHeader("X-Sent-At", blank.sendTime.description)
         let requests = format.requests(of: batch)
         var results: [(events: [Int], verdicts: Verdicts)] = []
-        for request in requests {
+        for (number, request) in requests.enumerated() {
             blank.endpoint = request.endpoint
             if request.endpoint.isEmpty, requests.count == 1 { return try await send(batch, blank) }
             do {
                 results.append((request.events, try await send(Batch(batch, request.events), blank)))
             } catch {
                 guard !results.isEmpty else { throw error }
-                let rest = requests[results.count...].flatMap(\.events)
-                results.append((rest, .all(.retry(after: nil, reason: error.reason))))
+                results.append((requests[number...].flatMap(\.events), .all(.retry(after: nil, reason: error.reason))))
                 break
             }
         }
         return .merging(results, of: batch.events.count)
     }
 
+    /// Sends parts of a batch, each in a request of its own. `first` is the answer to the batch, which leaves them open.
+    ///
+    /// All parts have one receiver. So an answer that isn't about events is the last one, and counts for the remaining parts.
+    /// It counts for the whole batch if nothing is decided.
+    private func send(_ parts: [[Int]], of batch: Batch, _ blank: HTTPRequest, _ first: Verdicts) async -> Verdicts {
+        var (list, answer, answered) = (first.list(of: batch.events.count), first, 0)
+        for part in parts.prefix(HTTPTransport.maximumParts) {
+            do {
+                answer = try await send(Batch(batch, part), blank)
+            } catch {
+                answer = .all(.retry(after: nil, reason: error.reason))
+            }
+            if answer.isOfReceiver { break }
+            for (index, verdict) in zip(part, answer.list(of: part.count)) { list[index] = verdict }
+            answered += 1
+        }
+        let isTaken = list.contains { $0.isAccepted || $0.kind == .retry(after: .zero) }
+        if answer.isOfReceiver, answered == 0 || !isTaken { return answer }
+        // If nothing shows that the receiver takes other events, the route finds out.
+        let rest = answer.isOfReceiver ? answer.list(of: 1)[0] : .retry(after: .zero)
+        for index in parts.dropFirst(answered).joined() where isTaken { list[index] = rest }
+        return .each(list, status: answer.status)
+    }
+
+    /// So a batch with many parts takes several attempts, which the route can end or delay.
+    private static let maximumParts = 16
+
     /// Sends events of one endpoint.
     private func send(_ batch: Batch, _ blank: HTTPRequest) async throws -> Verdicts {
+        var (unsendable, request): ([Int: String], HTTPRequest?) = ([:], nil)
         // Only large events can exceed the limit for one event. Other events are encoded once.
-        let large = format.maximumEventBytes / 2
-        var unsendable = format.unsendable(in: batch, of: blank) { $0.bytes.count > large }
-        var request = encode(batch.without(unsendable.keys), into: blank)
-        if request == nil {
-            unsendable = format.unsendable(in: batch, of: blank) { _ in true }
+        for size in [format.maximumEventBytes / 2, -1] where request == nil {
+            unsendable = format.unsendable(in: batch, of: blank) { $0.bytes.count > size }
             request = encode(batch.without(unsendable.keys), into: blank)
         }
         var verdicts = Verdicts.all(.tooLarge())
         if let request {
+            let sent = batch.without(unsendable.keys)
             do {
-                verdicts = try await send(request, with: batch.without(unsendable.keys))
+                verdicts = try await send(request, with: sent)
+                let parts = verdicts.open(in: request.parts)
+                if parts.count > 1 { verdicts = await send(parts, of: sent, blank, verdicts) }
             } catch let error where !unsendable.isEmpty && !(error is CancellationError) {
                 // The verdict on an unsendable event doesn't depend on the receiver.
                 verdicts = .all(.retry(after: nil, reason: error.reason))

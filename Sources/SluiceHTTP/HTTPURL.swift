@@ -41,6 +41,13 @@ enum HTTPURL {
         return "\(text(host)):\(port.map(text) ?? (isSecure ? "443" : "80"))"
     }
 
+    /// The values of the header `Host` that name the receiver of a valid URL: with the port, and without the scheme's.
+    static func hosts(in url: String) -> [String] {
+        let place = place(in: url)
+        let port = url.startsRegardlessOfCase(with: "https://") ? ":443" : ":80"
+        return [place] + (place.hasSuffix(port) ? [String(place.dropLast(port.count))] : [])
+    }
+
     private typealias Part = ArraySlice<UInt8>
 
     private static func text(_ part: Part) -> String { String(decoding: part, as: UTF8.self) }

@@ -63,20 +63,32 @@ extension Verdicts {
         for result in results {
             for (index, verdict) in zip(result.events, result.verdicts.list(of: result.events.count))
             where verdict.rank > each[index].rank {
-                each[index] = verdict.saying(
-                    verdict.response ?? result.verdicts.response, verdict.status ?? result.verdicts.status)
+                each[index] = verdict
             }
         }
         return .each(each, status: status)
     }
 
-    /// The verdicts on the `count` events of a request.
+    /// The events that an answer about one part of the backend leaves open, by part.
+    func open(in parts: [Int64]) -> [[Int]] {
+        guard case .each(let list) = kind, list.count == parts.count else { return [] }
+        let open = list.indices.filter { list[$0].kind == .split }
+        return Dictionary(grouping: open) { parts[$0] }.values.sorted { $0[0] < $1[0] }
+    }
+
+    /// Whether it is one answer about the receiver, and not about the events.
+    var isOfReceiver: Bool {
+        if case .all(let verdict) = kind { verdict.rank >= Verdict.hold(reason: "").rank } else { false }
+    }
+
+    /// The verdicts on the `count` events of a request, with its words and status.
     func list(of count: Int) -> [Verdict] {
+        var list = [Verdict](repeating: .retry(), count: count)
         switch kind {
-        case .all(let verdict): Array(repeating: verdict, count: count)
-        case .each(let verdicts) where verdicts.count == count: verdicts
-        case .each: Array(repeating: .retry(), count: count)
+        case .all(let verdict): list = Array(repeating: verdict, count: count)
+        case .each(let verdicts): if verdicts.count == count { list = verdicts }
         }
+        return list.map { $0.saying($0.response ?? response, $0.status ?? status) }
     }
 }
 

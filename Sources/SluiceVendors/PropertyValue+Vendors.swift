@@ -1,14 +1,6 @@
 import Sluice
 
 extension PropertyValue {
-    /// Whether the value is neither a list, nor an object, nor null.
-    var isScalar: Bool {
-        switch self {
-        case .array, .object, .null: false
-        default: true
-        }
-    }
-
     /// The indices of events in this value, which may nest them in arrays and objects. Nil if it contains anything
     /// other than indices below `count`, because such a list can't be trusted.
     func eventIndices(below count: Int) -> Set<Int>? {
@@ -31,12 +23,9 @@ extension PropertyValue {
 extension Batch {
     /// Returns the index of the event of each record of a request, by the number of records of an event.
     func recordedEvents(_ count: (EventLine) throws -> Int) -> [Int] {
-        events.indices.flatMap { index in
-            do {
-                return Array(repeating: index, count: try count(events[index]))
-            } catch {
-                return [index]  // Such a line was not sent.
-            }
+        // A line that can't be read was not sent.
+        events.indices.flatMap { (index) throws(Never) in
+            Array(repeating: index, count: attempt(try count(events[index]), or: 1))
         }
     }
 }

@@ -15,8 +15,9 @@ extension Route {
     /// ```
     ///
     /// Both routes have ``Sluice/DeliveryPolicy/appCenter``: batches of 50, at most three at a time, and its retries. Normal
-    /// events are sent after 6 s or when 50 wait. With a longer interval, only the interval counts, from the oldest waiting
-    /// event. Critical events are sent within 3 s, or when 50 wait, whatever the interval is.
+    /// events are sent after 6 s or when 50 wait. With a longer interval, only the interval counts, from the oldest event of
+    /// this launch. Events of earlier launches are sent when the pipeline is built, whatever the interval is. Critical events
+    /// are sent within 3 s, or when 50 wait.
     ///
     /// ``Sluice/Pipeline/setFlush(count:interval:)`` changes both routes. If you pass a longer interval, also pass a
     /// `count` of `.max`. In the ledger, each event counts as ``Sluice/DropReason/filtered`` in the other route.

@@ -62,31 +62,30 @@ extension Revenue {
         var product: Properties = ["quantity": .int(Int64(quantity))]
         product["product_id"] = productID.map { .string($0) }
         product["price"] = price.map { .double($0) }
-        let id = orderID(of: event)
-        var result: Properties = ["order_id": id, "revenue": .double(amount)]
-        result["currency"] = currencyCode.map { .string($0) }
-        result["products"] = [.object(product)]
+        var order: Properties = ["revenue": .double(amount), "products": [.object(product)]]
+        order["currency"] = currencyCode.map { .string($0) }
         // The host's own names take precedence.
-        var own = properties
-        own.addDefaults(result)
-        own["order_id"] = id
-        return own
+        var result = properties
+        result["order_id"] = orderID(of: event)
+        result.addDefaults(order)
+        return result
     }
 
-    /// The host's `order_id`: an integer, also as a text or with a fraction of zero, or a text that doesn't stand for a missing id. Otherwise the id of the
-    /// event. Receivers take revenue with the id of an earlier order for a repetition.
-    func orderID(of event: Event) -> PropertyValue {
-        switch properties["order_id"] {
-        case .int(let id): .int(id)
-        case .double(let id) where Int64(exactly: id) != nil: .int(Int64(id))
-        case .string(let id) where id.asID != nil || Int(id) != nil: .string(id)
-        default: .string(event.id.description)
-        }
-    }
+    /// The host's `order_id`, or the id of the event. Receivers take revenue with the id of an earlier order for a repetition.
+    func orderID(of event: Event) -> PropertyValue { properties["order_id"]?.fieldID ?? .string(event.id.description) }
 
     /// The currency in capitals, as all vendors expect it.
     var currencyCode: String? { currency?.uppercased() }
 
     /// The price of a piece. Nil without pieces.
     var price: Double? { quantity == 0 ? nil : amount / Double(quantity) }
+}
+
+extension ArgumentCheck {
+    /// Checks an id that the backend counts from 1, such as one of a site.
+    static func number(_ name: StaticString, _ value: String?) throws(SluiceError) {
+        try key(name, value)
+        guard let value, !(0x31...0x39).contains(value.utf8.first ?? 0) || UInt64(value) == nil else { return }
+        throw invalid(name, "isn't a number above 0: pass the id that the backend shows")
+    }
 }

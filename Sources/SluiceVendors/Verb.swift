@@ -20,7 +20,7 @@ public enum Verb: Sendable, Hashable {
     case track
     /// The first login of an anonymous person. `Event.traits` are the properties of the person.
     case signUp(anonymousID: String)
-    /// The login of another person under an anonymous id that has signed up.
+    /// A later login under an anonymous id that has signed up, which joins no ids.
     case switchUser(anonymousID: String)
     /// Another id of the same person.
     case alias(String)
@@ -56,17 +56,14 @@ public enum Verb: Sendable, Hashable {
 
     private static func read(_ event: Event) -> Verb? {
         let properties = event.properties
+        func id(_ name: String) -> String? { properties[name]?.string?.asID }
         switch event.name {
         case "$SignUp":
             let isSwitch = properties["$switches_user"] == true
-            return properties["$original_id"]?.string?.asID.map {
-                isSwitch ? .switchUser(anonymousID: $0) : .signUp(anonymousID: $0)
-            }
-        case "$Alias": return properties["$alias"]?.string?.asID.map { .alias($0) }
+            return id("$original_id").map { isSwitch ? .switchUser(anonymousID: $0) : .signUp(anonymousID: $0) }
+        case "$Alias": return id("$alias").map { .alias($0) }
         case "$GroupIdentify":
-            guard let type = properties["$group_type"]?.string, let id = properties["$group_key"]?.string?.asID else {
-                return nil
-            }
+            guard let type = properties["$group_type"]?.asName, let id = id("$group_key") else { return nil }
             return .group(type: type, id: id, properties["$group_set"]?.object ?? [:])
         case "$AppViewScreen": return properties["$screen_name"]?.string.map { .screen($0) }
         case "$ProfileSet": return properties["$set"]?.object.map { .set($0) }
@@ -105,8 +102,8 @@ extension Event {
     /// The properties that the host passed to a login. Super properties and others of the event aren't traits.
     public var traits: Properties { properties["$set"]?.object ?? [:] }
 
-    /// The person's groups: their ids by their types.
-    public var groups: Properties { properties["$groups"]?.object ?? [:] }
+    /// The person's groups: their ids by their types. An id that stands for a missing one is left out.
+    public var groups: Properties { properties["$groups"]?.object?.ids ?? [:] }
 
     /// The distinct id, or the next best id for receivers that require one. An event without any id of a person has its
     /// own.
@@ -116,9 +113,75 @@ extension Event {
     var sessionStart: Timestamp? { properties["$session_id"]?.string.flatMap { EventID($0)?.time } }
 }
 
+extension EventLine {
+    private static let changes: NameSet = ["$set", "$set_once", "$increment", "$append", "$unset", "$group_set"]
+    private static let checked: NameSet = [
+        "$set", "$set_once", "$increment", "$append", "$unset", "$group_set", "$session_id", "$window_id", "$device_id",
+        "$product_tour_id", "$groups", "$identities",
+    ]
+
+    /// The ``record()`` for a vendor. Placeholders of ids are left out of its properties, and so are empty changes, unless the
+    /// vendor has types for them.
+    func vendorRecord(keepsEmptyChanges: Bool = false) throws(SluiceError) -> Event {
+        var event = try record()
+        // Properties that have just been read are written much faster if they don't change.
+        var repairs: [(name: String, value: PropertyValue?)] = []
+        event.properties.forEachPair { name, value in
+            guard Self.checked.contains(name) else { return }
+            let kept = (copy value).repaired(isChange: Self.changes.contains(name), keepsEmpty: keepsEmptyChanges)
+            if kept != copy value { repairs.append((copy name, kept)) }
+        }
+        for (name, value) in repairs { event.properties[name] = value }
+        return event
+    }
+}
+
+extension PropertyValue {
+    /// The text as a name, such as one of a type of groups. Nil if it is blank.
+    var asName: String? { string.flatMap { $0.isBlank ? nil : $0 } }
+
+    /// The host's id for a field of the record: an integer, also as a text or with a fraction of zero, or a text that doesn't
+    /// stand for a missing id. Things such as orders can have the id 0.
+    var fieldID: PropertyValue? {
+        switch self {
+        case .int: self
+        case .double(let id): Int64(exactly: id).map { .int($0) }
+        // A `nil` would be a null.
+        case .string(let id): id.asID != nil || Int(id) != nil ? self : .none
+        case .bool, .date, .array, .object, .null: nil
+        }
+    }
+
+    /// Nil for a text that stands for a missing id, and for an empty list. Members of an object without an id are left out,
+    /// unless the object is a change.
+    fileprivate func repaired(isChange: Bool, keepsEmpty: Bool) -> PropertyValue? {
+        switch self {
+        case .string(let id): return isChange || id.asID != nil ? self : .none
+        case .array(let list): return list.isEmpty && !keepsEmpty ? .none : self
+        case .object(let members):
+            let isWhole = isChange || members.allSatisfy { !$0.name.isBlank && $0.value.asID == $0.value }
+            let kept = isWhole ? members : members.ids
+            return kept.isEmpty && !keepsEmpty ? .none : .object(kept)
+        case .int, .double, .bool, .date, .null: return self
+        }
+    }
+
+    /// The id of a group or a person, or a list of such ids. Nil if it stands for a missing id.
+    fileprivate var asID: PropertyValue? {
+        guard let list = array else { return fieldID?.text.asID == nil ? nil : fieldID }
+        let ids = list.compactMap(\.asID)
+        return ids.isEmpty ? .none : .array(PropertyArray(ids))
+    }
+}
+
 extension Properties {
-    /// Reads the property that has a field of its own. A value that the field can't have stays a property, with `properties.` in
-    /// front of its name, which backends keep for themselves.
+    /// The ids of groups or persons among the members, by their kinds.
+    var ids: Properties {
+        Properties(compactMap { member in member.name.isBlank ? nil : member.value.asID.map { (member.name, $0) } })
+    }
+
+    /// Reads the property that has a field of its own, and whose name the caller leaves out. A value that the field can't have
+    /// stays a property, with `properties.` in front of its name: call ``freeing(_:)`` before.
     mutating func take<Value>(_ name: String, _ read: (PropertyValue) -> Value?) -> Value? {
         guard let value = self[name], value != .null else { return nil }
         let result = read(value)
@@ -126,12 +189,32 @@ extension Properties {
         return result
     }
 
+    /// The properties without the names that ``take(_:_:)`` gives to values of `names`. One that has such a name gets the prefix
+    /// once more, in each event, so two names never become one.
+    func freeing(_ names: NameSet) -> Properties {
+        var isFree = true
+        forEachPair { name, _ in
+            if name.utf8.count > 11, (copy name).hasPrefix("properties.") { isFree = false }
+        }
+        return isFree
+            ? self
+            : replacing { property in
+                guard property.name.hasPrefix("properties.") else { return nil }
+                return Property(
+                    property.name.prefixed(by: "properties.") { names.contains(String($0)) }, property.value)
+            } ?? self
+    }
+
+    /// Gives a property the vendor's name, and the value in the vendor's unit. The host's own property with that name takes
+    /// precedence, and the other one stays.
+    mutating func rename(_ name: String, to other: String, _ value: PropertyValue?) {
+        guard let value, self[other] == nil else { return }
+        self[name] = nil
+        self[other] = value
+    }
+
     /// `$event_duration` in seconds, with three decimals. Nil if it isn't a number.
     var durationInSeconds: PropertyValue? {
-        switch self["$event_duration"] {
-        case .int(let milliseconds): .double(Double(milliseconds) / 1_000)
-        case .double(let milliseconds): .double(milliseconds.rounded() / 1_000)
-        default: nil
-        }
+        self["$event_duration"]?.double.map { .double($0.rounded() / 1_000) }
     }
 }

@@ -71,4 +71,29 @@ struct SigningTests {
         #expect(try await server.transport().send(.small).fates(of: 1) == [.hold])
         #expect(server.requests.count == 1)
     }
+
+    @Test(
+        "a key, a token or a region that can't be one holds the route before the request is sent",
+        arguments: [
+            ("accessKey", "", "s", nil, "r"), ("accessKey", "\u{E9}", "s", nil, "r"),
+            ("accessKey", "a b", "s", nil, "r"),
+            ("secretKey", "a", "s\n", nil, "r"), ("sessionToken", "a", "s", "\u{FEFF}t", "r"),
+            ("region", "a", "s", "t", "-"),
+        ] as [(String, String, String, String?, String)])
+    func wrongKeysHold(name: String, access: String, secret: String, token: String?, region: String) async throws {
+        let client = KeepingClient()
+        let transport = HTTPTransport(
+            to: "https://h",
+            configuration: .init(
+                client: client,
+                sign: { request in
+                    request.signForAWS(
+                        accessKey: access, secretKey: secret, sessionToken: token, region: region, service: "kinesis")
+                }))
+        try transport.open(in: PipelineEnvironment())
+        let verdicts = try await transport.send(.small)
+        #expect(verdicts.fates(of: 1) == [.hold] && client.requests.isEmpty)
+        guard case .all(let verdict) = verdicts.kind else { return }
+        #expect(verdict.reason.contains("the argument \(name) "))
+    }
 }

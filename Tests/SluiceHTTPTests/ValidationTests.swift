@@ -58,7 +58,10 @@ struct ValidationTests {
         ("X\u{0}", "1"), ("É", "1"), ("X\t", "1"), ("(X)", "1"), ("X", "1\r\nY: 2"), ("X", "1\n"), ("X", "1\r"),
         ("X", "\u{0}"), ("X", "a\u{0}b"), ("X", "\u{1B}[1m"), ("X", "\u{7F}"), ("Content-Length", "0"),
         ("content-length", "0"), ("Transfer-Encoding", "chunked"), ("Connection", "close"), ("Expect", "100-continue"),
-        ("TE", "trailers"), ("Trailer", "X"), ("Upgrade", "h2c"),
+        ("TE", "trailers"), ("Trailer", "X"), ("Upgrade", "h2c"), ("X", "Bearer x\u{FEFF}"), ("X", "\u{FEFF}Bearer x"),
+        ("X", "Bearer x "), ("X", "Bearer x\u{A0}"), ("X", "Bearer \u{200B}"), ("X", "Bearer "), ("X", " "),
+        ("X", "a\t"), ("X", "\ta"), ("X", "\t"), ("Host", "host:81"), ("Host", "host/"), ("Host", "other.example"),
+        ("X", "a\u{85}b"), ("X", "\u{2028}a"), ("X", "\u{3164}"), ("Host", "a b"), ("Host", ""), ("host", "a"),
     ]
 
     static let doubleHeaders = [
@@ -82,6 +85,28 @@ struct ValidationTests {
         let transport = try openTransport(to: server.url) { $0.headers.append((name, value)) }
         #expect(try await transport.send(.small).fates(of: 1) == [.hold])
         #expect(server.connectionCount == 0)
+    }
+
+    static let wrongNames: [(argument: String, format: HTTPFormat)] = [
+        ("bucket", .influxDB(bucket: "_monitoring", token: "t")), ("bucket", .influxDB(bucket: "a\"b", token: "t")),
+        ("labels", .loki(labels: [String(repeating: "a", count: 1_025): "x"])),
+        ("labels", .loki(labels: ["app": String(repeating: "\u{E9}", count: 1_025)])),
+        ("region", .kinesis(stream: "s", region: "-")), ("region", .firehose(stream: "s", region: "us-")),
+        ("region", .objects(region: "-1")),
+    ]
+
+    @Test("a name that the backend's documentation excludes is an error", arguments: wrongNames)
+    func wrongNameIsError(argument: String, format: HTTPFormat) {
+        let error = #expect(throws: SluiceError.self) { try format.validate() }
+        #expect(error?.message.contains("argument \(argument) ") == true)
+    }
+
+    @Test("names at the limits are accepted")
+    func longestNamesAreAccepted() throws {
+        let labels = [String(repeating: "a", count: 1_024): String(repeating: "b", count: 2_048)]
+        for format in [
+            HTTPFormat.loki(labels: labels), .influxDB(bucket: "my bucket_", token: "t"), .objects(region: "r"),
+        ] { try format.validate() }
     }
 
     @Test("a request that no retry can mend is reported as an error, not as a retry")
@@ -115,12 +140,29 @@ struct ValidationTests {
         #expect(server.connectionCount == 0)
     }
 
-    @Test("a header's value can contain any other characters")
+    @Test("a header's value can be empty, and contain any other characters")
     func otherCharactersAreSent() async throws {
+        let headers = ["X": "", "Y": "\u{1F468}\u{200D}\u{1F469} x", "Z": "a\tb"]
+        try HTTPTransport(to: "http://host", headers: headers).open(in: PipelineEnvironment())
         let server = try Server(responding: HTTPResponse.ok)
-        let value = "a: b; c=\"d\", é 😀\t(e) <f> \\g"
+        let value = "a: b;\tc=\"d\", é 😀 (e) <f> \\g"
         _ = try await openTransport(to: server.url, headers: ["X-!#$%&'*+-.^_`|~9": value]).send(.small)
         #expect(try await server.received.next().values("X-!#$%&'*+-.^_`|~9") == [value])
+    }
+
+    @Test(
+        "the header Host can name the server of the URL",
+        arguments: [
+            ("https://api.example.com", "api.example.com"), ("https://api.example.com:443/x?y", "API.example.com"),
+            ("http://[::1]:8080/", "[::1]:8080"), ("HTTP://h/a", "h:80"), ("http://h:443", "h:443"),
+        ])
+    func hostOfSignatureIsAccepted(url: String, host: String) async throws {
+        let client = KeepingClient()
+        let transport = HTTPTransport(
+            to: url, configuration: .init(client: client, sign: { $0.setHeader("host", host) }))
+        try transport.open(in: PipelineEnvironment())
+        #expect(try await transport.send(.small).fates(of: 1) == [.accepted])
+        #expect(client.requests.map { $0.header("Host") } == [host])
     }
 
     @Test(

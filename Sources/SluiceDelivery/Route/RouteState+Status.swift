@@ -1,4 +1,4 @@
-/// What the store keeps of the route, so that others can read it after the process has ended.
+/// The store keeps the route's status, so that others can read it after the process has ended.
 extension RouteState {
     /// Returns the status if it differs from the last one, and enters the gate. Call ``takeNextStatus()`` when the store has it.
     ///

@@ -28,49 +28,28 @@ package enum ArgumentCheck {
         throw invalid(name, "contains a colon, which Basic authentication doesn't allow: pass the user only")
     }
 
-    /// Checks a text, such as the name of a table or the value of a label: not blank, with blanks between other characters
-    /// only, and without characters that nothing shows.
+    /// Checks a text, such as the name of a table or the value of a label: see `String.flaw`.
     package static func text(_ name: StaticString, _ value: String?) throws(SluiceError) {
-        guard let value else { return }
-        let characters = value.unicodeScalars
-        guard characters.contains(where: \.isVisible), let first = characters.first,
-            let last = characters.last
-        else { throw invalid(name, "is empty or blank: pass a value") }
-        if last == "\n" || last == "\r" { throw invalid(name, "ends with a newline, such as one from a file: trim it") }
-        if first.properties.isWhitespace || last.properties.isWhitespace {
-            throw invalid(name, "begins or ends with a space: trim it")
-        }
-        if characters.contains(where: \.isInvisible) {
-            throw invalid(name, "contains a control character or an invisible one: remove it")
-        }
+        if let flaw = value?.flaw { throw invalid(name, flaw) }
     }
 
-    /// Checks what a signature for AWS needs. Without both keys, the host signs.
-    static func aws(region: String, _ accessKey: String?, _ secretKey: String?) throws(SluiceError) {
+    /// Checks the region and the keys of a signature for AWS. Without both keys, the host signs.
+    static func aws(
+        region: String, _ accessKey: String?, _ secretKey: String?, sessionToken: String? = nil
+    ) throws(SluiceError) {
         try name("region", region, "-")
+        // A part of a host's name.
+        guard [region.utf8.first, region.utf8.last].allSatisfy({ $0?.isLetterOrDigit == true }) else {
+            throw invalid("region", "isn't a region: pass its code, such as us-east-1")
+        }
         try key("accessKey", accessKey)
         try key("secretKey", secretKey)
+        try key("sessionToken", sessionToken)
         guard (accessKey == nil) != (secretKey == nil) else { return }
         throw invalid(accessKey == nil ? "accessKey" : "secretKey", "is missing: pass both keys")
     }
 
     package static func invalid(_ name: StaticString, _ problem: String) -> SluiceError {
-        SluiceError(.invalidArgument, "the format's argument \(name) \(problem)")
-    }
-}
-
-extension Unicode.Scalar {
-    fileprivate var isVisible: Bool {
-        !properties.isWhitespace && !isInvisible && properties.generalCategory != .format
-    }
-
-    /// Whether it is a control character, or nothing shows it: `U+0000`, a line separator, a byte order mark. Joiners of
-    /// visible characters are not among them.
-    fileprivate var isInvisible: Bool {
-        switch properties.generalCategory {
-        case .control, .lineSeparator, .paragraphSeparator: true
-        case .format: self != "\u{200C}" && self != "\u{200D}"
-        default: false
-        }
+        SluiceError(.invalidArgument, "the argument \(name) \(problem)")
     }
 }

@@ -10,13 +10,16 @@ extension String {
     }
 
     /// Returns the name with `_` for characters that the backend doesn't accept, and cut to `length` UTF-16 code units. A
-    /// changed name ends with `_` and a hash of all of its characters.
+    /// changed name ends with a mark, a hash of all of its characters: see `isMarked`. So does a name that ends like a mark,
+    /// because it could be another name with its mark.
     // By scalars, because later versions of Unicode combine them to characters in other ways.
     package func fitted(to length: Int = .max, where isAccepted: (Unicode.Scalar) -> Bool) -> String {
-        if utf16.count <= length, unicodeScalars.allSatisfy(isAccepted) { return self }
-        // Six digits of base 36.
-        let digits = String(FNV1a(utf8).value % 2_176_782_336, radix: 36)
-        let mark = "_" + String(repeating: "0", count: 6 - digits.count) + digits
+        if utf16.count <= length, unicodeScalars.allSatisfy(isAccepted), !isMarked { return self }
+        var hash = FNV1a(utf8).value
+        let mark = (0..<3).reduce("_") { mark, _ in
+            defer { hash /= 260 }
+            return mark + String(hash % 10) + String(10 + hash / 10 % 26, radix: 36)
+        }
         var rest = length - mark.count
         let plain = unicodeScalars.map { isAccepted($0) ? $0 : "_" }
         let kept = plain.prefix { scalar in
@@ -24,6 +27,14 @@ extension String {
             return rest >= 0
         }
         return String(String.UnicodeScalarView(kept)) + mark
+    }
+
+    /// Whether the name ends with `_` and three times a digit and a small letter, as in `_4k7q2m`. People write hardly any
+    /// such names, unlike `_level1` and `_sha256`.
+    private var isMarked: Bool {
+        let mark = utf8.suffix(7)
+        return mark.count == 7 && mark.first == UInt8(ascii: "_")
+            && zip(mark.dropFirst(), 0...).allSatisfy { $1 % 2 == 0 ? $0.isDigit : (0x61...0x7A).contains($0) }
     }
 }
 

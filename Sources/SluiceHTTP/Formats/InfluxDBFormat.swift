@@ -33,6 +33,10 @@ struct InfluxDBFormat: WireFormat {
             if password?.isEmpty == false { try ArgumentCheck.text("password", password) }
         case .bucket(let name, let organization, let token):
             try ArgumentCheck.text("bucket", name)
+            // "Create a bucket" of docs.influxdata.com.
+            if name.hasPrefix("_") || name.utf8.contains(UInt8(ascii: "\"")) {
+                throw ArgumentCheck.invalid("bucket", "isn't a name that InfluxDB accepts: use no \" and no _ in front")
+            }
             try ArgumentCheck.text("organization", organization)
             try ArgumentCheck.key("token", token)
         }
@@ -51,11 +55,18 @@ struct InfluxDBFormat: WireFormat {
             request.setHeader("Authorization", "Token \(token)")
         }
         request.setHeader("Content-Type", "text/plain; charset=utf-8")
-        for line in batch.events { request.body += point(try line.record()).utf8 }
+        for line in batch.events {
+            let event = try line.record()
+            request.body += point(event).utf8
+            request.parts.append(Self.hour(of: event))
+        }
     }
 
     /// InfluxDB names the first field whose type differs from earlier points, and counts the points that it left out. It speaks
     /// for the points of one shard only, so the others are sent again: they replace themselves.
+    ///
+    /// A field can have another type in another shard, which has at least an hour. So points of several hours with the named
+    /// field are asked for hour by hour.
     func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
         let verdict = response.verdict(confirmedBy: 204, of: "InfluxDB")
         let answer = response.jsonObject
@@ -66,13 +77,16 @@ struct InfluxDBFormat: WireFormat {
         else { return .all(verdict) }
         let hours = batch.events.map { hour(of: $0, in: words.utf8[start...].dropFirst(Self.conflict.count)) }
         let bad = hours.compactMap(\.self)
-        // A field can have another type in another shard, which has at least an hour.
-        guard Set(bad).count == 1, bad.count <= dropped else { return .all(verdict) }
-        let refusal = Verdict.rejected(reason: "a field of the event has another type in InfluxDB")
-        return .each(hours.map { $0 == nil ? .retry(after: .zero) : refusal })
+        let isOneHour = Set(bad).count == 1
+        if bad.isEmpty || isOneHour && bad.count > dropped { return .all(verdict) }
+        let reason = "a field of the event has another type in InfluxDB"
+        let conflict = isOneHour ? Verdict.rejected(reason: reason) : .split(reason: reason)
+        return .each(hours.map { $0 == nil ? .retry(after: .zero) : conflict })
     }
 
     private static let conflict = "partial write: field type conflict: input field \"".utf8
+
+    private static func hour(of event: Event) -> Int64 { event.time.milliseconds / 3_600_000 }
 
     /// The hour of an event that has the named field with the named type.
     private func hour(of line: EventLine, in words: Substring.UTF8View) -> Int64? {
@@ -83,7 +97,7 @@ struct InfluxDBFormat: WireFormat {
             let type = value.unicodeScalars.last.flatMap { types[$0] } ?? "float"
             return words.starts(with: "\(name)\" \(place) is type \(type), ".utf8)
         }
-        return isNamed ? event.time.milliseconds / 3_600_000 : nil
+        return isNamed ? Self.hour(of: event) : nil
     }
 
     private static let names: Set = [
@@ -120,18 +134,7 @@ struct InfluxDBFormat: WireFormat {
         }
     }
 
-    /// Newlines become `\n`, because a line of the protocol can't contain one.
-    private static func quoted(_ text: String) -> String {
-        var result = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"", "\\": result += "\\\(scalar)"
-            case "\n": result += "\\\\n"
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return result + "\""
-    }
+    private static func quoted(_ text: String) -> String { "\"" + escaped(text, "\"\\") + "\"" }
 
     /// A backslash can't be escaped, and a control character can't be written. A name can't begin with `_` or `#`, or be one of
     /// the format's own.
@@ -144,11 +147,12 @@ struct InfluxDBFormat: WireFormat {
         .fitted(where: isAccepted)
     }
 
-    private static func escaped(_ name: String, _ special: String) -> String {
+    /// Newlines, which no name has, become `\n`, because a line of the protocol can't contain one.
+    private static func escaped(_ text: String, _ special: String) -> String {
         var result = ""
-        for scalar in name.unicodeScalars {
+        for scalar in text.unicodeScalars {
             if special.unicodeScalars.contains(scalar) { result += "\\" }
-            result.unicodeScalars.append(scalar)
+            if scalar == "\n" { result += "\\\\n" } else { result.unicodeScalars.append(scalar) }
         }
         return result
     }

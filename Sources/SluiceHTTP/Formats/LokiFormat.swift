@@ -2,12 +2,12 @@ import Sluice
 
 /// `/loki/api/v1/push` of Grafana Loki, which recognizes retries by time, line and labels.
 struct LokiFormat: WireFormat {
-    private let labels: Properties
+    private let labels: [String: String]
     private let tenant: String?
 
     init(labels: [String: String], tenant: String?) {
         // Loki requires a label.
-        self.labels = labels.isEmpty ? ["app": "sluice"] : Properties(labels.mapValues { .string($0) })
+        self.labels = labels.isEmpty ? ["app": "sluice"] : labels
         self.tenant = tenant
     }
 
@@ -18,12 +18,12 @@ struct LokiFormat: WireFormat {
     func validate() throws(SluiceError) {
         try ArgumentCheck.name("tenant", tenant, "!-_.*'()", limit: 150)
         guard labels.count <= 15 else { throw ArgumentCheck.invalid("labels", "has more than 15 labels: use fewer") }
-        for label in labels {
-            try ArgumentCheck.text("labels", label.value.string)
-            let name = label.name.utf8
-            let isName = name.allSatisfy { $0.isLetterOrDigit || $0 == UInt8(ascii: "_") }
-            guard isName, let first = name.first, !first.isDigit else {
-                throw ArgumentCheck.invalid("labels", "has a name that Loki refuses: use letters, digits and _")
+        // The lengths are Loki's defaults, as the number of labels is.
+        for (name, value) in labels {
+            try ArgumentCheck.name("labels", name, "_", limit: 1_024)
+            try ArgumentCheck.text("labels", value)
+            if name.utf8.first?.isDigit == true || value.utf8.count > 2_048 {
+                throw ArgumentCheck.invalid("labels", "has a name with a digit in front, or a value above 2,048 bytes")
             }
         }
     }
@@ -32,7 +32,7 @@ struct LokiFormat: WireFormat {
         request.appendPath("loki", "api", "v1", "push", replacing: ["api/prom/push"])
         if let tenant { request.setHeader("X-Scope-OrgID", tenant) }
         try request.setJSONObject(for: batch) {
-            try $0.array("streams", [labels]) { json, labels in
+            try $0.array("streams", [Properties(labels)]) { json, labels in
                 try json.object {
                     $0.object("stream", labels)
                     try $0.array("values", batch.events) { try Self.write($1, to: &$0) }

@@ -32,7 +32,6 @@ extension Timestamp {
 
     /// Years of two digits, which have been obsolete since 1995, are in 1970…2069.
     private static func year(_ text: Substring) -> Int64? {
-        if let year = number(text, 4...4) { return year }
-        return number(text, 2...2).map { $0 < 70 ? 2_000 + $0 : 1_900 + $0 }
+        number(text, 4...4) ?? number(text, 2...2).map { $0 < 70 ? 2_000 + $0 : 1_900 + $0 }
     }
 }

@@ -23,35 +23,13 @@ extension HTTPResponse {
 
     /// The concatenated JSON objects of a streamed body, up to the first bytes that aren't an object.
     var jsonObjects: [Properties] {
-        var result: [Properties] = []
-        var end = 0
-        while let start = body[end...].firstIndex(where: { $0 > 0x20 }), let next = endOfObject(at: start),
-            let object = HTTPResponse(status: 200, body: Array(body[start..<next])).jsonObject
-        {
-            result.append(object)
-            end = next
+        var (result, rest) = ([Properties](), body[...])
+        while true {
+            let object = rest.prefix(JSONReader.offset(of: [], in: rest))
+            guard let next = HTTPResponse(status: 200, body: Array(object)).jsonObject else { return result }
+            result.append(next)
+            rest = rest[object.endIndex...]
         }
-        return result
-    }
-
-    /// Counts braces outside of strings. The reader checks the text between them.
-    private func endOfObject(at start: Int) -> Int? {
-        var depth = 0
-        var isInString = false
-        var isEscaped = false
-        for index in start..<body.count {
-            switch body[index] {
-            case _ where isEscaped: isEscaped = false
-            case UInt8(ascii: "\\") where isInString: isEscaped = true
-            case UInt8(ascii: "\""): isInString.toggle()
-            case UInt8(ascii: "{") where !isInString: depth += 1
-            case UInt8(ascii: "}") where !isInString:
-                depth -= 1
-                if depth <= 0 { return index + 1 }
-            default: break
-            }
-        }
-        return nil
     }
 }
 

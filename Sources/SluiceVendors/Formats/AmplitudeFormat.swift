@@ -22,7 +22,7 @@ struct AmplitudeFormat: WireFormat {
             // Amplitude would refuse ids with fewer than 5 characters otherwise.
             $0.object("options") { $0["min_id_length"] = 1 }
             $0["client_upload_time"] = sendTime
-            let records = try batch.events.flatMap { Self.records(of: try $0.record()) }
+            let records = try batch.events.flatMap { Self.records(of: try $0.vendorRecord()) }
             $0.array("events", records) { json, record in json.object { write(record, to: &$0) } }
         }
     }
@@ -39,7 +39,11 @@ struct AmplitudeFormat: WireFormat {
             let isComplete = object?["events_ingested"]?.asInt.map { $0 >= recordedEvents(of: batch).count } ?? true
             return .all(object?["code"] == 200 && isComplete ? .accepted : .retry(after: nil))
         case 400:
-            if isKeyInvalid(response) { return .all(.hold(reason: "Amplitude refuses the API key")) }
+            let object = response.jsonObject ?? [:]
+            let isKeyInvalid = object["error"]?.string?.hasPrefix("Invalid API key") == true
+            if isKeyInvalid || object["missing_field"] == "api_key" {
+                return .all(.hold(reason: "Amplitude refuses the API key"))
+            }
             let keys = [
                 "events_with_invalid_fields", "events_with_missing_fields", "events_with_invalid_id_lengths",
                 "silenced_events",
@@ -50,9 +54,14 @@ struct AmplitudeFormat: WireFormat {
         case 429:
             let all = throttling(of: batch, by: response)
             if all.allSatisfy({ $0 == .none }) { break }
-            // The events of a batch are set aside together, for the short time if it applies to any of them.
+            // The events of a batch are set aside together, for the short time if it applies to any of them. Amplitude measures
+            // the rate over 30 s, and updates the daily quota once an hour.
             let isShort = all.contains(.forSeconds)
-            return .each(all.map { $0 == .none ? rest : later(isShort ? .forSeconds : .forHours, response) })
+            let later: Verdict =
+                isShort
+                ? .retry(after: response.retryAfter ?? .seconds(30), reason: "Amplitude throttles the user or device")
+                : .retry(after: .seconds(3_600), reason: "the daily quota of the user or device is used up")
+            return .each(all.map { $0 == .none ? rest : later })
         default: break
         }
         return .all(response.verdict)
@@ -70,7 +79,9 @@ struct AmplitudeFormat: WireFormat {
     /// Returns the index of the event of each record.
     private func recordedEvents(of batch: Batch) -> [Int] {
         // Only such an event is several records.
-        batch.recordedEvents { try $0.field("event") == "$GroupIdentify" ? Self.records(of: $0.record()).count : 1 }
+        batch.recordedEvents { line in
+            try line.field("event") == "$GroupIdentify" ? Self.records(of: line.vendorRecord()).count : 1
+        }
     }
 
     private enum Throttling {
@@ -92,21 +103,6 @@ struct AmplitudeFormat: WireFormat {
             if isAmong(dailyUsers, dailyDevices) { return .forHours }
             return indices.contains(index) || isAmong(users, devices) ? .forSeconds : .none
         }
-    }
-
-    /// Amplitude measures the rate over 30 s, and updates the daily quota once an hour.
-    private func later(_ throttling: Throttling, _ response: HTTPResponse) -> Verdict {
-        if throttling == .forHours {
-            return .retry(after: .seconds(3_600), reason: "the daily quota of a user or device at Amplitude is used up")
-        }
-        return .retry(
-            after: response.retryAfter ?? .seconds(30), reason: "Amplitude throttles the event's user or device")
-    }
-
-    private func isKeyInvalid(_ response: HTTPResponse) -> Bool {
-        let object = response.jsonObject ?? [:]
-        let isInvalid = object["error"]?.string?.hasPrefix("Invalid API key") == true
-        return isInvalid || object["missing_field"]?.string == "api_key"
     }
 
     // MARK: Records
@@ -139,10 +135,9 @@ struct AmplitudeFormat: WireFormat {
             record.type = "$groupidentify"
             record.change = ("group_properties", ["$set": .object(set)])
             return [record, joining]
-        case .screen:
+        case .screen(let name):
             record.type = "[Amplitude] Screen Viewed"
-            record.event.properties.addDefaults(["[Amplitude] Screen Name": event.properties["$screen_name"] ?? .null])
-            record.event.properties["$screen_name"] = nil
+            record.event.properties.rename("$screen_name", to: "[Amplitude] Screen Name", .string(name))
         case .revenue(let revenue):
             record.type = "revenue_amount"
             record.event.properties = revenue.properties
@@ -158,7 +153,7 @@ struct AmplitudeFormat: WireFormat {
 
     private func write(_ record: Record, to json: inout JSONWriter) {
         let event = record.event
-        var properties = event.properties
+        var properties = event.properties.freeing(Self.ownProperties)
         json["event_type"] = record.type
         json["user_id"] = event.userID
         json["device_id"] = event.deviceID
@@ -168,13 +163,16 @@ struct AmplitudeFormat: WireFormat {
         for (name, property) in Self.topLevel { json[name] = properties[property] }
         json["os_name"] = properties["$os_name"] ?? properties["$os"]
         json["language"] = properties["$locale"]?.string.map { String($0.map { $0 == "_" ? "-" : $0 }) }
-        if locatesUsers {
-            json["ip"] = "$remote"
-        } else {
-            json["country"] = properties["$country"]
-        }
+        if locatesUsers { json["ip"] = "$remote" }
+        json["country"] = locatesUsers ? nil : properties["$country"]
         json["library"] = "\(LibraryVersion.name)/\(LibraryVersion.current)"
-        if let revenue = record.revenue { write(revenue, to: &json) }
+        if let revenue = record.revenue {
+            json["revenue"] = .double(revenue.amount)
+            json["price"] = revenue.price.map { .double($0) }
+            json["quantity"] = .int(Int64(revenue.quantity))
+            json["productId"] = revenue.productID
+            json["currency"] = revenue.currencyCode
+        }
         if let change = record.change {
             if let groups = record.groups { json.object("groups", groups) }
             json.object(change.member, change.operation)
@@ -182,14 +180,6 @@ struct AmplitudeFormat: WireFormat {
             if let groups = properties.take("$groups", \.object), !groups.isEmpty { json.object("groups", groups) }
             json.object("event_properties", properties, without: Self.ownProperties)
         }
-    }
-
-    private func write(_ revenue: Revenue, to json: inout JSONWriter) {
-        json["revenue"] = .double(revenue.amount)
-        json["price"] = revenue.price.map { .double($0) }
-        json["quantity"] = .int(Int64(revenue.quantity))
-        json["productId"] = revenue.productID
-        json["currency"] = revenue.currencyCode
     }
 
     private static let topLevel: KeyValuePairs = [
@@ -203,19 +193,17 @@ struct AmplitudeFormat: WireFormat {
     /// Returns the change of the profile, by the names of Amplitude's operations. Nil for an ordinary event, and for a
     /// change of nothing, which Amplitude's SDKs don't send.
     private static func operation(of verb: Verb, _ event: Event) -> Properties? {
-        func operation(_ name: String, _ properties: Properties) -> Properties? {
-            properties.isEmpty ? nil : [name: .object(properties)]
-        }
-        return switch verb {
-        // Amplitude has a separate API for aliases.
-        case .track, .alias, .group, .screen, .revenue: nil
-        case .signUp, .switchUser: operation("$set", event.traits)
-        case .set(let properties): operation("$set", properties)
-        case .setOnce(let properties): operation("$setOnce", properties)
-        case .increment(let properties): operation("$add", properties)
-        case .append(let properties): operation("$append", properties)
-        case .unset(let names): operation("$unset", Properties(names.map { ($0, "-") }))
-        case .delete: ["$clearAll": "-"]
-        }
+        if case .delete = verb { return ["$clearAll": "-"] }
+        let (name, members): (String, Properties) =
+            switch verb {
+            // Amplitude has a separate API for aliases.
+            case .track, .alias, .group, .screen, .revenue, .delete: ("", [:])
+            case .signUp, .switchUser, .set: ("$set", verb.traits(of: event))
+            case .setOnce(let properties): ("$setOnce", properties)
+            case .increment(let properties): ("$add", properties)
+            case .append(let properties): ("$append", properties)
+            case .unset(let names): ("$unset", Properties(names.map { ($0, "-") }))
+            }
+        return members.isEmpty ? nil : [name: .object(members)]
     }
 }

@@ -14,11 +14,17 @@ struct GoogleAnalyticsFormat: WireFormat {
 
     func validate() throws(SluiceError) {
         try ArgumentCheck.key("measurementID", measurementID)
+        // Google confirms a wrong one too.
+        let rest = measurementID.utf8.dropFirst(2)
+        let isAccepted = rest.allSatisfy { (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) }
+        guard measurementID.hasPrefix("G-"), !rest.isEmpty, isAccepted else {
+            throw ArgumentCheck.invalid("measurementID", "isn't that of a web stream: pass the one that begins with G-")
+        }
         try ArgumentCheck.key("apiSecret", apiSecret)
     }
 
     func endpoints(for line: EventLine) throws -> [String] {
-        let event = try line.record()
+        let event = try line.vendorRecord()
         return [Self.client(of: event) + "\0" + (event.userID ?? "")]
     }
 
@@ -26,14 +32,13 @@ struct GoogleAnalyticsFormat: WireFormat {
         request.appendPath("mp", "collect", replacing: ["g/collect"])
         request.appendQuery("measurement_id", measurementID)
         request.appendQuery("api_secret", apiSecret)
-        let events = try batch.events.map { try $0.record() }
-        var person: Properties = [:]
-        for event in events { person.merge(Verb(event).traits(of: event)) }
+        let events = try batch.events.map { try $0.vendorRecord() }
+        let person = events.reduce(into: Properties()) { $0.merge(Verb($1).traits(of: $1)) }
         request.setJSONObject(for: batch) {
             $0["client_id"] = events.first.map { Self.client(of: $0) }
             $0["user_id"] = events.first?.userID
-            if !person.isEmpty {
-                let properties = GoogleNames.fit(person, [:], as: .userProperty, value: 36)
+            let properties = GoogleNames.fit(person, [:], as: .userProperty, value: 36)
+            if !properties.isEmpty {
                 $0.object("user_properties", Properties(properties.map { ($0.name, ["value": $0.value]) }))
             }
             $0.array("events", events) { json, event in json.object { Self.write(event, to: &$0) } }
@@ -58,23 +63,19 @@ struct GoogleAnalyticsFormat: WireFormat {
         case .group(_, let id, _):
             name = "join_group"
             parameters["group_id"] = .string(id)
-            rest["$group_key"] = nil
+            if rest["group_id"] == nil { rest["$group_key"] = nil }
         case .screen(let screen):
             name = "screen_view"
             parameters["screen_name"] = .string(screen)
-            rest["$screen_name"] = nil
+            if rest["screen_name"] == nil { rest["$screen_name"] = nil }
         case .revenue(let revenue):
             name = revenue.amount < 0 ? "refund" : "purchase"
             parameters["transaction_id"] = .string(event.id.description)
             parameters["value"] = .double(abs(revenue.amount))
             parameters["currency"] = revenue.currencyCode.map { .string($0) }
-            parameters["items"] = revenue.productID.map { id in
-                [
-                    [
-                        "item_id": .string(id), "price": .double(abs(revenue.price ?? 0)),
-                        "quantity": .int(Int64(revenue.quantity)),
-                    ]
-                ]
+            if let id = revenue.productID {
+                let (price, quantity) = (abs(revenue.price ?? 0), Int64(revenue.quantity))
+                parameters["items"] = [["item_id": .string(id), "price": .double(price), "quantity": .int(quantity)]]
             }
             rest = revenue.properties
         default: break
@@ -91,15 +92,9 @@ private enum GoogleNames {
         case event, parameter, userProperty
 
         var length: Int { self == .userProperty ? 24 : 40 }
-
-        fileprivate var reserved: Set<String> {
-            switch self {
-            case .event: reservedEvents
-            case .parameter: []
-            case .userProperty: reservedProperties
-            }
-        }
     }
+
+    private static let reserved: [Kind: Set<String>] = [.event: reservedEvents, .userProperty: reservedProperties]
 
     private static let reservedEvents: Set = [
         "ad_activeview", "ad_click", "ad_exposure", "ad_query", "ad_reward", "adunit_exposure", "app_background",
@@ -122,7 +117,7 @@ private enum GoogleNames {
         name.withoutDollar { name in
             // As it arrives: `google-pay` begins like `google_pay`.
             let letters = name.lazy.map { isAccepted($0) ? $0 : "_" }
-            return !(name.first.map(isLetter) ?? false) || kind.reserved.contains(String(name))
+            return !(name.first.map(isLetter) ?? false) || reserved[kind]?.contains(String(name)) == true
                 || reservedPrefixes.contains { letters.starts(with: $0.unicodeScalars) }
         }
         .fitted(to: kind.length, where: isAccepted)
@@ -143,19 +138,26 @@ private enum GoogleNames {
         }
     }
 
-    /// Returns `own`, and as many of the properties as fit. Lists, objects and nulls are left out. A property of the host
-    /// replaces the one in `own` with its name, unless it is blank.
+    /// The parameters that are ids of things.
+    private static let ids: Set = ["event_id", "session_id", "transaction_id", "group_id"]
+
+    /// Returns `own`, and as many of the properties as fit. Lists, objects and nulls are left out, except for the list of a
+    /// purchase's items. A property of the host replaces the one in `own` with its name, unless it is blank or no id.
     static func fit(_ properties: Properties, _ own: Properties, as kind: Kind, value limit: Int) -> Properties {
         var result = own
-        for property in properties where property.value.isScalar {
+        for property in properties {
             let name = fit(property.name, as: kind)
             guard result.count < 25 || result[name] != nil else { continue }
-            if own[name] != nil, property.value.string?.isBlank == true { continue }
             switch property.value {
+            case .object, .null, []: break
+            case .array(let list):
+                let isItems = kind == .parameter && name == "items" && list.allSatisfy { $0.object != nil }
+                if isItems { result[name] = property.value }
+            case let id where ids.contains(name) && id.fieldID == nil: break
+            case .string(let text) where text.isBlank && own[name] != nil: break
             case .int, .double: result[name] = property.value
-            default:
-                result[name] = .string(
-                    String(String.UnicodeScalarView(property.value.text.unicodeScalars.prefix(limit))))
+            case let value:
+                result[name] = .string(String(String.UnicodeScalarView(value.text.unicodeScalars.prefix(limit))))
             }
         }
         return result

@@ -14,7 +14,7 @@ struct MatomoFormat: WireFormat {
     var maximumBodyBytes: Int { 8_000_000 }
 
     func validate() throws(SluiceError) {
-        try ArgumentCheck.key("site", site)
+        try ArgumentCheck.number("site", site)
         try ArgumentCheck.key("token", token)
         for name in dimensions.keys { try ArgumentCheck.text("dimensions", name) }
         guard dimensions.values.allSatisfy({ $0 > 0 }), Set(dimensions.values).count == dimensions.count else {
@@ -25,7 +25,7 @@ struct MatomoFormat: WireFormat {
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
         if !request.hasPath(endingWith: "piwik.php") { request.appendPath("matomo.php") }
         try request.setJSONObject(for: batch) {
-            try $0.array("requests", batch.events) { $0.string(query(for: try $1.record())) }
+            try $0.array("requests", batch.events) { $0.string(query(for: try $1.vendorRecord())) }
             $0["token_auth"] = token
         }
     }

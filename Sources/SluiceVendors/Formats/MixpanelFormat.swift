@@ -19,7 +19,7 @@ struct MixpanelFormat: WireFormat {
         try ArgumentCheck.key(userName, user)
         try ArgumentCheck.user(userName, user)
         if project != nil { try ArgumentCheck.key("secret", password) }
-        try ArgumentCheck.key("project", project)
+        try ArgumentCheck.number("project", project)
         try ArgumentCheck.key("token", token)
     }
 
@@ -27,7 +27,7 @@ struct MixpanelFormat: WireFormat {
         guard token != nil, let name = try line.field("event")?.string, Verb.eventNames.contains(name) else {
             return [Self.events]
         }
-        let event = try line.record()
+        let event = try line.vendorRecord()
         // A change of nothing is an event.
         if updates(for: event).isEmpty { return [Self.events] }
         switch Verb(event) {
@@ -40,7 +40,7 @@ struct MixpanelFormat: WireFormat {
     }
 
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
-        let events = try batch.events.map { try $0.record() }
+        let events = try batch.events.map { try $0.vendorRecord() }
         let isForEvents = ![Self.persons, Self.groups].contains(request.endpoint)
         request.appendPath(
             isForEvents ? "import" : request.endpoint, replacing: ["import", Self.persons, Self.groups, "track"])
@@ -79,26 +79,19 @@ struct MixpanelFormat: WireFormat {
             return .all(object?["status"] == 0 ? .split(reason: "Mixpanel refused the profiles") : .retry(after: nil))
         case 200...299, 400:
             let events = recordedEvents(of: batch, response.endpoint)
-            let indices = records.map { $0.compactMap { $0.object?["index"] } } ?? []
-            guard !indices.isEmpty, indices.count == records?.count,
-                indices.allSatisfy({ if case .int(0..<Int64(events.count)) = $0 { true } else { false } })
-            else { return .all(response.status == 400 ? response.verdict : .retry(after: nil)) }
-            let failedRecords = events.indices.filter { indices.contains(.int(Int64($0))) }
-            let failed = Set(failedRecords.map { events[$0] })
-            let pairs = (records ?? []).compactMap { record -> (Int, String)? in
-                guard let index = record.object?["index"]?.asInt else { return nil }
-                return (record.object?["message"]?.string).map { (events[index], $0) }
+            let failures = (records ?? []).map { ($0.object?["index"]?.int ?? -1, $0.object?["message"]?.string) }
+            let failed = Set(failures.map(\.0))
+            guard !failed.isEmpty, failed.isSubset(of: events.indices) else {
+                return .all(response.status == 400 ? response.verdict : .retry(after: nil))
             }
-            let words = Dictionary(pairs) { first, _ in first }
+            let words = Dictionary(failures.map { (events[$0], $1) }) { $0 ?? $1 }
             // Mixpanel has accepted the other events only if it counts them. Otherwise they are sent a second time
             // without the refused ones.
             let count = (object?["num_records_imported"] ?? object?["num_good_events"])?.asInt
-            let isAccepted = count == events.count - failedRecords.count
+            let isAccepted = count == events.count - failed.count
             let rest: Verdict = isAccepted ? .accepted : .retry(after: .zero)
-            return .each(
-                batch.events.indices.map {
-                    failed.contains($0) ? .rejected(reason: "Mixpanel refused the event").saying(words[$0]) : rest
-                })
+            let refusal = Verdict.rejected(reason: "Mixpanel refused the event")
+            return .each(batch.events.indices.map { words[$0].map { refusal.saying($0) } ?? rest })
         default: return .all(response.verdict)
         }
     }
@@ -108,9 +101,9 @@ struct MixpanelFormat: WireFormat {
     /// The endpoint without a name: the route waits for a time that it names.
     private static let events = ""
     /// The names that the format writes itself.
-    private static let names: Set<String> = [
-        "time", "distinct_id", "$insert_id", "$device_id", "$user_id",
-    ]
+    private static let names: Set<String> = ["time", "distinct_id", "$insert_id", "$device_id", "$user_id"]
+    /// The same and those of single verbs.
+    private static let allNames = names.union(["alias", "$anon_distinct_id", "$identified_id"])
 
     private func write(_ event: Event, to json: inout JSONWriter) {
         let verb = Verb(event)
@@ -134,10 +127,10 @@ struct MixpanelFormat: WireFormat {
             $0["$user_id"] = event.userID
             switch verb {
             case .signUp(let anonymousID):
-                $0["$anon_distinct_id"] = Self.devicePrefix + anonymousID
+                $0["$anon_distinct_id"] = Self.distinctID(of: anonymousID)
                 $0["$identified_id"] = event.userID
             case .switchUser: $0["$identified_id"] = event.userID
-            case .alias(let id): $0["alias"] = id
+            case .alias(let id): $0["alias"] = id.hasBytes(of: event.anonymousID) ? Self.distinctID(of: id) : id
             default: break
             }
             let properties = properties(of: event, verb, beside: names)
@@ -149,44 +142,44 @@ struct MixpanelFormat: WireFormat {
     /// The properties and the groups under their final names, each once.
     private func properties(of event: Event, _ verb: Verb, beside names: Set<String>) -> Properties {
         let own = ownProperties(of: event, verb)
-        var result = Properties(
-            own.filter { !isElsewhere($0.name, event, verb) }.map { property in
-                let ownName = Self.ownNames[property.name].flatMap { own[$0] == nil ? $0 : nil }
-                return (ownName ?? property.outerName(beside: names), property.value)
-            })
-        // In Mixpanel's SDKs groups are super properties, so a property of the event keeps its name.
-        for group in event.groups {
-            var name = group.name
-            while names.contains(name) || result[name] != nil { name = "groups." + name }
-            result[name] = [group.value]
+        // The name of a group depends on its type only, and isn't one that a property gets.
+        let groups = event.groups.map { group in
+            let name = group.name.prefixed(by: "groups.") {
+                Self.allNames.contains(String($0)) || $0.starts(with: "properties.".unicodeScalars)
+            }
+            return (name, PropertyValue.array([group.value]))
         }
-        return result
+        let names = names.union(groups.map(\.0))
+        return Properties(
+            own.map { property in
+                let ownName = Self.ownNames[property.name].flatMap { own[$0] == nil ? $0 : nil }
+                return (Property(ownName ?? property.name, .null).outerName(beside: names), property.value)
+            } + groups)
     }
 
-    /// The prefix that Mixpanel's SDKs add to an anonymous id. Projects with Simplified ID Merge derive the same id
-    /// from `$device_id`. Projects with Original ID Merge take it from `distinct_id`.
-    private static let devicePrefix = "$device:"
+    /// The distinct id of an anonymous person, with the prefix of Mixpanel's SDKs. Projects with Simplified ID Merge derive
+    /// the same id from `$device_id`. Projects with Original ID Merge take it from `distinct_id`.
+    private static func distinctID(of anonymousID: String) -> String { "$device:" + anonymousID }
 
-    private func personID(of event: Event) -> String? {
-        event.userID ?? event.anonymousID.map { Self.devicePrefix + $0 }
-    }
+    private func personID(of event: Event) -> String? { event.userID ?? event.anonymousID.map(Self.distinctID) }
 
     private func ownProperties(of event: Event, _ verb: Verb) -> Properties {
         var (own, traits) = (event.properties, Properties())
         switch verb {
         case .revenue(let revenue): own = revenue.order(of: event)
+        case .alias: own["$alias"] = nil
         case .signUp, .switchUser:
+            own["$original_id"] = nil
+            if own["$switches_user"] == true { own["$switches_user"] = nil }
             if own["$set"]?.object != nil { own["$set"] = nil }
             // Without a token they can't reach the profile.
             if token == nil { traits = event.traits }
         default: break
         }
-        if let seconds = own.durationInSeconds, own["$duration"] == nil {
-            own["$event_duration"] = nil
-            own["$duration"] = seconds
-        }
+        own.rename("$event_duration", to: "$duration", own.durationInSeconds)
         // After the duration, because one of theirs isn't the event's.
         own.addDefaults(traits)
+        if event.properties["$groups"]?.object != nil { own["$groups"] = nil }
         return own
     }
 
@@ -194,17 +187,6 @@ struct MixpanelFormat: WireFormat {
     private static let ownNames = [
         "$app_version": "$app_version_string", "$app_build": "$app_build_number", "$lib": "mp_lib",
     ]
-
-    /// Whether the property is sent under another name.
-    private func isElsewhere(_ name: String, _ event: Event, _ verb: Verb) -> Bool {
-        switch (name, verb) {
-        case ("$groups", _): event.properties["$groups"]?.object != nil
-        case ("$original_id", .signUp), ("$original_id", .switchUser), ("$switches_user", .switchUser),
-            ("$alias", .alias):
-            true
-        default: false
-        }
-    }
 
     // MARK: Profiles
 
@@ -214,15 +196,16 @@ struct MixpanelFormat: WireFormat {
     /// Returns the index of the event of each record that a request for the batch contains.
     private func recordedEvents(of batch: Batch, _ endpoint: String) -> [Int] {
         let areUpdates = [Self.persons, Self.groups].contains(endpoint)
-        return batch.recordedEvents { try areUpdates ? updates(for: $0.record()).count : 1 }
+        return batch.recordedEvents { try areUpdates ? updates(for: $0.vendorRecord()).count : 1 }
     }
 
     /// Returns the records of an event. Mixpanel appends one value at a time, so several values are several records.
     private func updates(for event: Event) -> [Properties] {
         var operations: [(name: String, value: PropertyValue)]
         var record: Properties = ["$token": token.map { .string($0) } ?? .null]
-        switch Verb(event) {
-        case .set(let properties): operations = [("$set", .object(properties))]
+        let verb = Verb(event)
+        switch verb {
+        case .signUp, .switchUser, .set: operations = [("$set", .object(verb.traits(of: event)))]
         case .setOnce(let properties): operations = [("$set_once", .object(properties))]
         case .increment(let properties): operations = [("$add", .object(properties))]
         case .append(let lists): operations = lists.rows.map { ("$append", .object($0)) }
@@ -232,8 +215,6 @@ struct MixpanelFormat: WireFormat {
             record["$group_key"] = .string(type)
             record["$group_id"] = .string(id)
             operations = [("$set", .object(properties))]
-        case .signUp, .switchUser:
-            operations = [("$set", .object(event.traits))]
         case .revenue(let revenue):
             let charge: Properties = [
                 "$amount": .double(revenue.amount), "$time": .string(String(event.time.description.prefix(19))),

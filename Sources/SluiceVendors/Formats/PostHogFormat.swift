@@ -28,7 +28,7 @@ struct PostHogFormat: WireFormat {
             $0["created_at"] = firstTime.description
             if isHistoricalMigration { $0["historical_migration"] = true }
             try $0.array("batch", batch.events) { json, line in
-                let event = records.event(try line.record(), isNested: false)
+                let event = records.event(try line.vendorRecord(), isNested: false)
                 json.object { Self.write(event, to: &$0) }
             }
         }
@@ -64,21 +64,22 @@ struct PostHogFormat: WireFormat {
 
     private static let ids: KeyValuePairs = ["$session_id": "session_id", "$window_id": "window_id"]
 
-    /// The server takes the library from a header.
-    private static let elsewhere =
-        NameSet(switches.map(\.key) + ids.map(\.key) + ["$product_tour_id", "$lib", "$lib_version"])
+    private static let elsewhere = NameSet(
+        switches.map(\.key) + ids.map(\.key) + PostHogRecords.library.map(\.name) + ["$product_tour_id"])
 
     private static func write(_ event: Event, to json: inout JSONWriter) {
         json["event"] = event.name
         json["uuid"] = event.id.description
         json["distinct_id"] = event.anyDistinctID
         json["timestamp"] = event.time.description
-        var properties = event.properties
+        var properties = event.properties.freeing(elsewhere)
         for (name, member) in ids { json[member] = properties.take(name, \.string) }
         json.object("options") {
             for (name, option) in switches { $0[option] = properties.take(name, \.asBool).map { .bool($0) } }
             $0["product_tour_id"] = properties.take("$product_tour_id", \.string)
         }
+        // The server takes the library from a header.
+        for own in PostHogRecords.library { _ = properties.take(own.name) { $0 == own.value ? () : nil } }
         json.object("properties", properties, without: elsewhere)
     }
 }
@@ -119,7 +120,7 @@ struct PostHogBatchFormat: WireFormat {
             $0["historical_migration"] = .bool(isHistoricalMigration)
             $0["sent_at"] = sendTime
             try $0.array("batch", batch.events) { json, line in
-                let event = records.event(try line.record(), isNested: true)
+                let event = records.event(try line.vendorRecord(), isNested: true)
                 json.object {
                     $0["event"] = event.name
                     $0["distinct_id"] = event.anyDistinctID

@@ -10,6 +10,10 @@ struct PostHogRecords {
         "i/v1/analytics/events", "i/v0/e", "batch", "capture", "track", "engage", "e",
     ]
 
+    static let library: Properties = [
+        "$lib": .string(LibraryVersion.name), "$lib_version": .string(LibraryVersion.current),
+    ]
+
     let locatesUsers: Bool
 
     /// The event under PostHog's names. With `isNested`, identities and the library are among the properties too, as in
@@ -21,15 +25,9 @@ struct PostHogRecords {
         var defaults: Properties = [
             "$is_identified": .bool(event.userID != nil), "$process_person_profile": .bool(concernsPerson),
         ]
-        if isNested {
-            defaults["$lib"] = .string(LibraryVersion.name)
-            defaults["$lib_version"] = .string(LibraryVersion.current)
-        }
+        if isNested { defaults.merge(Self.library) }
         // The name of PostHog's SDKs.
-        if let id = event.properties["$app_id"], event.properties["$app_namespace"] == nil {
-            event.properties["$app_id"] = nil
-            event.properties["$app_namespace"] = id
-        }
+        event.properties.rename("$app_id", to: "$app_namespace", event.properties["$app_id"])
         defaults["$device_id"] = event.anonymousID.map { .string($0) }
         if !locatesUsers {
             // Neither the place nor the system of a server is the user's.
@@ -44,16 +42,12 @@ struct PostHogRecords {
     /// - Returns: Whether the event creates or changes a person.
     private func become(_ verb: Verb, _ event: inout Event, isNested: Bool) -> Bool {
         let isOfKnown = event.userID != nil || !event.groups.isEmpty
+        var own: Properties = [:]
         switch verb {
-        // A change of nothing has no record.
-        case .switchUser where event.traits.isEmpty: return isOfKnown
-        case .set([:]), .setOnce([:]), .unset([]):
-            event.properties.removeAll {
-                ["$set", "$set_once", "$unset"].contains($0.name) && ($0.value == [:] || $0.value == [])
-            }
+        // PostHog can't increment, append to or delete a profile. A change of nothing has no record.
+        case .track, .increment, .append, .delete, .unset([]),
+            .switchUser where event.traits.isEmpty:
             return isOfKnown
-        // PostHog can't increment, append to or delete a profile.
-        case .track, .increment, .append, .delete: return isOfKnown
         case .revenue(let revenue):
             event.name = Revenue.orderName
             event.properties = revenue.order(of: event)
@@ -64,7 +58,7 @@ struct PostHogRecords {
         case .signUp(let anonymousID):
             event.name = "$identify"
             event.properties["$original_id"] = nil
-            event.properties["$anon_distinct_id"] = .string(anonymousID)
+            own["$anon_distinct_id"] = .string(anonymousID)
         case .switchUser:
             // An anonymous id stays with its first person.
             event.name = "$set"
@@ -73,13 +67,15 @@ struct PostHogRecords {
         case .alias(let id):
             event.name = "$create_alias"
             event.properties["$alias"] = nil
-            event.properties["alias"] = .string(id)
+            own["alias"] = .string(id)
         case .group: event.name = "$groupidentify"
         case .set, .setOnce, .unset: event.name = "$set"
         }
         if isNested, ["$identify", "$create_alias"].contains(event.name) {
-            event.properties["distinct_id"] = .string(event.anyDistinctID)
+            own["distinct_id"] = .string(event.anyDistinctID)
         }
+        let names = Set(own.map(\.name))
+        event.properties = Properties(event.properties.map { ($0.outerName(beside: names), $0.value) }) + own
         return true
     }
 }

@@ -10,8 +10,8 @@ struct SegmentFormat: WireFormat {
     var instanceID = EventID.random(PipelineEnvironment.systemRandom)
 
     var maximumBatchSize: BatchSize { BatchSize(events: 2_500, bytes: maximumBodyBytes / 5 * 4) }
-    /// RudderStack's servers and SDKs accept 4 MB, for a batch and for an event.
-    var maximumBodyBytes: Int { isRudderStack ? 4_000_000 : 500_000 }
+    /// RudderStack's servers accept 4,000 KiB, for a batch and for an event: `Gateway.maxReqSizeInKB`.
+    var maximumBodyBytes: Int { isRudderStack ? 4_096_000 : 500_000 }
     /// Segment: 32 KB, plus the envelope.
     var maximumEventBytes: Int { isRudderStack ? maximumBodyBytes : 32_768 + 48 }
     var acceptsGzip: Bool { true }
@@ -32,9 +32,8 @@ struct SegmentFormat: WireFormat {
         let sendTime = request.sendTime.description
         try request.setJSONObject(for: batch) {
             try $0.array("batch", batch.events) { json, line in
-                var event = try line.record()
+                var event = try line.vendorRecord()
                 VendorNames.application.apply(to: &event)
-                _ = event.properties.take("$network_type", \.string)
                 json.object {
                     write(event, to: &$0)
                     $0[isRudderStack ? "originalTimestamp" : "timestamp"] = event.time.description
@@ -127,7 +126,7 @@ private enum SegmentContext {
 
     private static let names = [
         "$lib", "$lib_version", "$app_name", "$app_version", "$app_build", "$app_id", "$manufacturer", "$model", "$os",
-        "$os_version", "$locale", "$timezone", "$screen_width", "$screen_height", "$wifi", "$network_type", "$carrier",
+        "$os_version", "$locale", "$timezone", "$screen_width", "$screen_height", "$wifi", "$carrier",
     ]
 
     static func write(_ event: Event, _ verb: Verb, to json: inout JSONWriter) {
@@ -153,15 +152,13 @@ private enum SegmentContext {
         object("screen", ["width": "$screen_width", "height": "$screen_height"], of: properties, to: &json)
         json["locale"] = properties["$locale"]
         json["timezone"] = properties["$timezone"]
-        let network = properties["$network_type"]?.string
-        let wifi = properties["$wifi"] ?? network.map { .bool($0 == "wifi") }
-        if wifi != nil || properties["$carrier"] != nil {
-            json.object("network") {
-                $0["wifi"] = wifi
-                $0["cellular"] = network.map { .bool($0 == "cellular") }
-                $0["carrier"] = properties["$carrier"]
-            }
-        }
+        // The type itself stays a property, because these fields can't have each one.
+        let type = ["wifi", "cellular", "ethernet"].first { properties["$network_type"] == .string($0) }
+        var network: Properties = [:]
+        network["wifi"] = properties["$wifi"] ?? type.map { .bool($0 == "wifi") }
+        network["cellular"] = type.map { .bool($0 == "cellular") }
+        network["carrier"] = properties["$carrier"]
+        if !network.isEmpty { json.object("network", network) }
     }
 
     /// Writes an object with the properties that the event has. Writes nothing if the event has none of them.

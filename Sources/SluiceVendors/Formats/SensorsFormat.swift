@@ -15,9 +15,8 @@ struct SensorsFormat: WireFormat {
         request.setHeader("Content-Type", "application/x-www-form-urlencoded")
         var writer = batch.makeWriter()
         let sendTime = request.sendTime
-        try writer.array(batch.events.flatMap { SensorsFormat.events(for: try $0.record()) }) { json, event in
-            json.object { SensorsFormat.write(event, sendTime, to: &$0) }
-        }
+        let events = try batch.events.flatMap { Self.events(for: try $0.vendorRecord(keepsEmptyChanges: true)) }
+        writer.array(events) { json, event in json.object { Self.write(event, sendTime, to: &$0) } }
         let array = writer.bytes
         guard let file = Gzip.file(of: array, by: deflater ?? .system ?? .storing) ?? Gzip.file(of: array, by: .storing)
         else {
@@ -43,7 +42,8 @@ struct SensorsFormat: WireFormat {
     static func write(_ event: Event, _ sendTime: Timestamp, to json: inout JSONWriter) {
         let record = SensorsRecord(event)
         json["type"] = record.type
-        if record.hasName { json["event"] = record.name }
+        // Records about profiles and items have no name.
+        if record.type.hasPrefix("track") { json["event"] = record.name }
         json["original_id"] = record.originalID
         json["time"] = .int(event.time.milliseconds)
         if let item = record.item {
@@ -72,9 +72,7 @@ struct SensorsFormat: WireFormat {
 extension Deflater {
     /// Writes stored (uncompressed) blocks, for bodies that must be gzip on systems without zlib.
     static let storing = Deflater { bytes in
-        var result: [UInt8] = []
-        result.reserveCapacity(bytes.count + bytes.count / 0xFFFF * 5 + 5)
-        var start = 0
+        var (result, start): ([UInt8], Int) = ([], 0)
         repeat {
             let block = bytes[start..<min(start + 0xFFFF, bytes.count)]
             start = block.endIndex

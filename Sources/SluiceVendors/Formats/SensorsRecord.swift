@@ -1,10 +1,8 @@
-import Sluice
+import SluiceHTTP
 
 /// An event as a record of Sensors Analytics: a `track`, or one of its types for sign-ups, bound ids, profiles and items.
 struct SensorsRecord {
     var type = "track"
-    /// Records about profiles and items have no name.
-    var hasName = true
     var name: String
     var originalID: String?
     var item: (type: String, id: String)?
@@ -15,7 +13,8 @@ struct SensorsRecord {
     init(_ event: Event) {
         name = event.name
         properties = event.properties
-        if let bound = properties["$identities"]?.object {
+        if var bound = properties["$identities"]?.object {
+            bound.removeAll { Self.ownKinds.contains($0.name) }
             identities = bound.isEmpty ? nil : bound
             properties["$identities"] = nil
         }
@@ -46,59 +45,55 @@ struct SensorsRecord {
             default: break
             }
         // Sensors has no type for revenue, and names of one's own don't begin with a dollar sign.
-        case .revenue: becomeRevenue()
+        case .revenue(let revenue): becomeRevenue(revenue)
         case .alias, .group, .screen: break
         }
         if type != "track_id_unbind" { addOwnIdentities(of: event) }
         // Otherwise Sensors would treat the distinct id as anonymous.
         if item == nil, event.loginID == nil, event.userID != nil { properties["$is_login_id"] = true }
-        var minutesEast = 0
-        if case .int(let minutes) = event.properties["$utc_offset"], (-1_440...1_440).contains(minutes) {
-            minutesEast = Int(minutes)
-        }
+        let offset = event.properties["$utc_offset"]?.int ?? 0
+        let minutesEast = (-1_440...1_440).contains(offset) ? offset : 0
         properties = Properties(
             properties.flattened.map { ($0.name, $0.value.withSensorsDates(minutesEast: minutesEast)) })
     }
 
+    /// The kinds of the record's own ids. A host can't bind others under them.
+    private static let ownKinds = ["$identity_login_id", "$identity_anonymous_id"]
+
     /// Sensors joins the ids that one record lists.
     private mutating func addOwnIdentities(of event: Event) {
-        guard identities != nil else { return }
-        if let id = event.userID { identities?["$identity_login_id"] = .string(id) }
-        if let id = event.anonymousID { identities?["$identity_anonymous_id"] = .string(id) }
-    }
-
-    private mutating func becomeRevenue() {
-        name.removeFirst()
-        for property in properties where ["$amount", "$currency", "$product_id", "$quantity"].contains(property.name) {
-            rename(property.name, String(property.name.dropFirst()), property.value)
+        for (kind, id) in zip(Self.ownKinds, [event.userID, event.anonymousID]) {
+            if let id { identities?[kind] = .string(id) }
         }
     }
 
-    /// Gives a property the vendor's name, unless the host has a property with that name.
-    private mutating func rename(_ name: String, _ other: String, _ value: PropertyValue?) {
-        guard let value, properties[other] == nil else { return }
-        properties[name] = nil
-        properties[other] = value
+    private mutating func becomeRevenue(_ revenue: Revenue) {
+        name.removeFirst()
+        if let code = revenue.currencyCode { properties["$currency"] = .string(code) }
+        for property in properties where ["$amount", "$currency", "$product_id", "$quantity"].contains(property.name) {
+            properties.rename(property.name, to: String(property.name.dropFirst()), property.value)
+        }
     }
 
     /// Sensors' SDKs write durations in seconds, and minutes west of UTC.
     private mutating func useVendorsNames() {
-        rename("$event_duration", "event_duration", properties.durationInSeconds)
+        properties.rename("$event_duration", to: "event_duration", properties.durationInSeconds)
         if case .int(let minutes) = properties["$utc_offset"], minutes > .min {
-            rename("$utc_offset", "$timezone_offset", .int(-minutes))
+            properties.rename("$utc_offset", to: "$timezone_offset", .int(-minutes))
         }
-        rename("$session_id", "$event_session_id", properties["$session_id"])
+        properties.rename("$session_id", to: "$event_session_id", properties["$session_id"])
     }
 
     private mutating func become(_ type: String, _ properties: Properties) {
         self.type = type
         self.properties = properties
-        hasName = false
     }
 
     /// Moves the id to the `identities`, beside the given ones.
     private mutating func becomeBinding(_ type: String, beside others: Properties) {
-        guard let kind = properties["$id_kind"]?.string, let id = properties["$id_value"]?.string?.asID else { return }
+        guard let kind = properties["$id_kind"]?.asName, let id = properties["$id_value"]?.string?.asID,
+            !Self.ownKinds.contains(kind)
+        else { return }
         self.type = type
         properties["$id_kind"] = nil
         properties["$id_value"] = nil
@@ -108,8 +103,8 @@ struct SensorsRecord {
 
     private mutating func becomeItem(_ type: String, _ event: Event, _ properties: Properties?) {
         // An item may be called `0` or `none`: its id joins no persons.
-        guard let kind = event.properties["$item_type"]?.string, let id = event.properties["$item_id"]?.string,
-            !id.isBlank, let properties
+        guard let kind = event.properties["$item_type"]?.asName, let id = event.properties["$item_id"]?.asName,
+            let properties
         else { return }
         become(type, properties)
         item = (kind, id)
@@ -117,21 +112,20 @@ struct SensorsRecord {
 }
 
 extension Properties {
-    /// Replaces Sluice's own objects by their members, because Sensors has no objects. `$groups` becomes
-    /// `groups_company` and so on, with `_` at the end if the name is taken.
+    /// Replaces Sluice's own objects by their members, because Sensors has no objects. `$groups` becomes `groups_company` and
+    /// so on, which depends on the type only: the groups get their names first, and another property yields.
     fileprivate var flattened: Properties {
         guard contains(where: { $0.ownMembers != nil }) else { return self }
-        var names = Set(map(\.name))
         // As pairs: setting one after the other would search for each.
-        return Properties(
-            flatMap { property in
-                guard let members = property.ownMembers else { return [(property.name, property.value)] }
-                return members.map { member in
-                    var name = property.name.dropFirst() + "_" + member.name
-                    while !names.insert(name).inserted { name += "_" }
-                    return (name, member.value)
-                }
-            })
+        var (names, pairs): (Set<String>, [(String, PropertyValue)]) = ([], [])
+        for property in filter({ $0.name == "$groups" }) + filter({ $0.name != "$groups" }) {
+            for (first, value) in property.ownMembers ?? [(property.name, property.value)] {
+                var name = first
+                while !names.insert(name).inserted { name = ("own_" + name).cut }
+                pairs.append((name, value))
+            }
+        }
+        return Properties(pairs)
     }
 }
 
@@ -150,5 +144,14 @@ extension PropertyValue {
 }
 
 extension Property {
-    fileprivate var ownMembers: Properties? { name.hasPrefix("$") ? value.object : nil }
+    /// The members of Sluice's own object, each with the object's name in front.
+    fileprivate var ownMembers: [(String, PropertyValue)]? {
+        guard name.hasPrefix("$") else { return nil }
+        return value.object?.map { ((name.dropFirst() + "_" + $0.name).cut, $0.value) }
+    }
+}
+
+extension String {
+    /// The name with a hash if it is longer than Sensors accepts.
+    fileprivate var cut: String { utf16.count > 100 ? fitted(to: 100) { _ in true } : self }
 }

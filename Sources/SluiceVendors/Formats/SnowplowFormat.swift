@@ -24,7 +24,7 @@ struct SnowplowFormat: WireFormat {
         try request.setJSONObject(for: batch) {
             $0["schema"] = Self.snowplow + "/payload_data/jsonschema/1-0-4"
             try $0.array("data", batch.events) { json, line in
-                let event = try line.record()
+                let event = try line.vendorRecord()
                 json.object {
                     write(event, to: &$0)
                     $0["stm"] = sendTime
@@ -74,8 +74,6 @@ struct SnowplowFormat: WireFormat {
     /// A name that Iglu accepts: ASCII letters, digits, `-` and `_`.
     private static func schemaName(_ name: String) -> String {
         name.withoutDollar(if: \.isEmpty)
-            .fitted {
-                $0.isASCII && ($0.properties.isAlphabetic || $0.properties.numericType != nil || $0 == "-" || $0 == "_")
-            }
+            .fitted { $0 == "-" || $0 == "_" || $0.isASCII && ($0.properties.isAlphabetic || "0"..."9" ~= $0) }
     }
 }

@@ -26,7 +26,7 @@ struct TelemetryDeckFormat: WireFormat {
         request.closePath()
         try request.setJSON(for: batch, as: "application/json; charset=utf-8") { json in
             try json.array(batch.events) { json, line in
-                let event = try line.record()
+                let event = try line.vendorRecord()
                 json.object { write(event, to: &$0) }
             }
         }
@@ -63,20 +63,18 @@ struct TelemetryDeckFormat: WireFormat {
         }
         json["type"] = type
         rest.removeAll { $0.value == .null || $0.name == "$session_id" && $0.value.string != nil }
-        let own = Properties(
-            rest.map { property in
-                let name = Self.names[property.name].flatMap { rest[$0] == nil ? $0 : nil }
-                return (name ?? property.name, property.value)
-            })
-        payload.removeAll { own[$0.name] != nil }
+        payload.merge(
+            Properties(
+                rest.map { property in
+                    let name = Self.names[property.name].flatMap { rest[$0] == nil ? $0 : nil }
+                    return (name ?? property.name, property.value)
+                }))
         json.object("payload") { json in
-            for property in payload { json[property.name] = property.value }
-            for property in own {
+            for property in payload {
                 // Not as a property, because a long text of a list would be cut.
-                if property.value.isScalar {
-                    json[property.name] = property.value
-                } else {
-                    json[property.name] = property.value.text
+                switch property.value {
+                case .array, .object: json[property.name] = property.value.text
+                default: json[property.name] = property.value
                 }
             }
         }

@@ -37,13 +37,19 @@ class Server:
             file.write(CONFIGURATION.format(place=place, http=self.port, rpc=rpc))
         machine.start([program, "-config", path], self.port, "influxd", cwd=place, env={**os.environ, "HOME": place})
 
-    def query(self, statement, database="events"):
-        """The series of the result, each with its columns and values."""
-        parameters = urllib.parse.urlencode({"db": database, "epoch": "ns", "q": statement})
-        request = urllib.request.Request(f"http://127.0.0.1:{self.port}/query?{parameters}", data=b"")
+    def _post(self, path, parameters, body=b""):
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}/{path}?{urllib.parse.urlencode(parameters)}", data=body)
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         with opener.open(request, timeout=60) as response:
-            (result,) = json.load(response)["results"]
+            return response.read()
+
+    def write(self, points, database):
+        self._post("write", {"db": database}, points.encode())
+
+    def query(self, statement, database="events"):
+        """The series of the result, each with its columns and values."""
+        (result,) = json.loads(self._post("query", {"db": database, "epoch": "ns", "q": statement}))["results"]
         if "error" in result:
             raise Failed(f"InfluxDB refuses {statement!r}: {result['error']}")
         return result.get("series", [])
@@ -65,6 +71,21 @@ def compare(rows, lines):
         same(f"fields of point {number}", found, expected["properties"])
 
 
+def conflicts(machine, server):
+    """In some hours, a field has another type: exactly their events become dead letters. A shard has an hour here, and the
+    lines of one batch are of several hours, because their time zones differ."""
+    server.query("CREATE DATABASE types WITH DURATION INF SHARD DURATION 1h", "types")
+    lines = machine.requests[:500]
+    hours = [log.event(line)["time"] // 3_600_000 for line in lines]
+    bad = set(sorted(set(hours))[::2])
+    server.write("\n".join(f'page_view,part=text bytes="x" {hour * 3_600_000_000_000}' for hour in bad), "types")
+    url = f"http://127.0.0.1:{server.port}/"
+    _, counts, _ = machine.deliver(lines, url, "influx1:types", machine.folder("types"))
+    rejected = sum(hour in bad for hour in hours)
+    same("delivered, rejected, at conflicts", (counts["delivered"], counts["rejected"]), (len(lines) - rejected, rejected))
+    return f"{rejected} events whose shards have another type are dead letters, and the {len(lines) - rejected} others points"
+
+
 def run(machine):
     """Every line becomes a point with the same fields, also after a connection that breaks behind the first write."""
     server = Server(machine)
@@ -79,4 +100,4 @@ def run(machine):
     rows = [dict(zip(series["columns"], values)) for values in series["values"]]
     compare(sorted(rows, key=lambda row: row["id"]), lines)
     return (f"{len(lines)} events are as many points of InfluxDB, the same field for field; {cutter.cuts} write came twice, "
-            "and left no point more")
+            f"and left no point more; {conflicts(machine, server)}")

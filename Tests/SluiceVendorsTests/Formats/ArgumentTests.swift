@@ -25,7 +25,6 @@ struct ArgumentTests {
         Case("segment", "writeKey") { .segment(writeKey: $0) },
         Case("rudderStack", "writeKey") { .rudderStack(writeKey: $0) },
         Case("amplitude", "apiKey") { .amplitude(apiKey: $0) }, Case("mixpanel", "token") { .mixpanel(token: $0) },
-        Case("mixpanel", "project") { .mixpanel(project: $0, user: "u", secret: "s") },
         Case("mixpanel", "user") { .mixpanel(project: "7", user: $0, secret: "s") },
         Case("mixpanel", "secret") { .mixpanel(project: "7", user: "u", secret: $0) },
         Case("mixpanel", "token") { .mixpanel(project: "7", user: "u", secret: "s", token: $0) },
@@ -35,9 +34,7 @@ struct ArgumentTests {
         Case("firehose", "secretKey") { .firehose(stream: "s", region: "r", accessKey: "x", secretKey: $0) },
         Case("splunk", "token") { .splunk(token: $0) },
         Case("influxDB", "token") { .influxDB(bucket: "b", token: $0) },
-        Case("matomo", "site") { .matomo(site: $0, token: "t") },
         Case("matomo", "token") { .matomo(site: "1", token: $0) },
-        Case("googleAnalytics", "measurementID") { .googleAnalytics(measurementID: $0, apiSecret: "s") },
         Case("googleAnalytics", "apiSecret") { .googleAnalytics(measurementID: "G-1", apiSecret: $0) },
         Case("telemetryDeck", "appID") { .telemetryDeck(appID: $0) },
         Case("objects", "accessKey") { .objects(region: "r", accessKey: $0, secretKey: "x") },
@@ -84,6 +81,16 @@ struct ArgumentTests {
         Case("snowplow", "vendor") { .snowplow(appID: "shop", vendor: $0) },
     ]
 
+    /// Ids that the backend gives, and those that it accepts.
+    static let ids: [(row: Case, accepted: [String])] = [
+        (Case("mixpanel", "project") { .mixpanel(project: $0, user: "u", secret: "s") }, ["1", "2713", "4294967296"]),
+        (Case("matomo", "site") { .matomo(site: $0, token: "t") }, ["1", "90", "100000"]),
+        (
+            Case("googleAnalytics", "measurementID") { .googleAnalytics(measurementID: $0, apiSecret: "s") },
+            ["G-1", "G-12345", "G-ABC123DEF4"]
+        ),
+    ]
+
     /// Texts that no backend accepts: from files with an end, from spreadsheets, from web pages and from editors.
     static let wrongTexts = [
         "phc_x\n", "phc_x\r\n", "\nphc_x", "phc_x\r", "phc\n_x", "phc\u{0}_x", "phc_x\t", "\tphc_x", "phc\t_x",
@@ -110,10 +117,10 @@ struct ArgumentTests {
 
     @Test(
         "a newline from a file, an invisible character and a blank at an end are errors that name the argument",
-        arguments: keys + names + restricted)
+        arguments: keys + names + restricted + ids.map(\.row))
     func wrongTextIsError(row: Case) { for value in Self.wrongTexts { expectError(row, value) } }
 
-    @Test("a blank text is an error", arguments: keys + names + restricted)
+    @Test("a blank text is an error", arguments: keys + names + restricted + ids.map(\.row))
     func blankTextIsError(row: Case) {
         // A user can have an empty password, and the salt is optional.
         for value in Self.blankTexts where !value.isEmpty || !["password", "salt"].contains(row.argument) {
@@ -123,7 +130,7 @@ struct ArgumentTests {
 
     @Test(
         "a key with a space inside or a character beyond ASCII is an error",
-        arguments: keys + restricted.filter { $0.format != "elasticsearch" })
+        arguments: keys + restricted.filter { $0.format != "elasticsearch" } + ids.map(\.row))
     func oddKeyIsError(row: Case) {
         for value in ["phc_x y", "phc_x\u{E9}", "phc\u{200D}_x", "phc_x\u{430}", "\u{1F511}"] {
             expectError(row, value)
@@ -160,6 +167,17 @@ struct ArgumentTests {
         }
     }
 
+    @Test("an id that the backend can't have given is an error", arguments: ids.indices)
+    func refusedIDIsError(index: Int) throws {
+        for value in [
+            "0", "-1", "+1", "01", "1.5", "1e3", "1;2", "abc", "all", "my-project", "99999999999999999999", "UA-1-1",
+            "G-1&api_secret=z", "G-", "G1", "G-1-2", "g-1", "G-abc", "GT-1", "AW-1", "G_1",
+        ] {
+            expectError(Self.ids[index].row, value)
+        }
+        for value in Self.ids[index].accepted { try Self.ids[index].row.make(value).validate() }
+    }
+
     @Test("names that the backend accepts are accepted", arguments: restricted)
     func acceptedNameIsAccepted(row: Case) throws {
         for value in ["events", "shop-events", "e2"] { try row.make(value).validate() }
@@ -179,7 +197,7 @@ struct ArgumentTests {
     @Test("a name may have blanks and characters of all languages inside", arguments: names)
     func otherTextIsAccepted(row: Case) throws {
         for value in [
-            "my events", "\u{4E8B}\u{4EF6}", "\u{E9}t\u{E9} 2026", "\u{1F468}\u{200D}\u{1F469}", "a,c;d\"e",
+            "my events", "\u{4E8B}\u{4EF6}", "\u{E9}t\u{E9} 2026", "\u{1F468}\u{200D}\u{1F469}", "a,c;d'e",
         ] {
             try row.make(value).validate()
         }

@@ -49,9 +49,9 @@ enum FurtherBodies {
     /// The request for the first person, with the events of all, as no transport sends it.
     static let googleAnalytics = #"""
         {"client_id":"a1","user_id":"u/1","events":[\#
-        {"name":"Kauf__é___obvvn9","timestamp_micros":1767225600123000,"params":{"event_id":"\#(ids[0])",\#
+        {"name":"Kauf__é___9y5b0a","timestamp_micros":1767225600123000,"params":{"event_id":"\#(ids[0])",\#
         "engagement_time_msec":1,"s":"a\n\"\\\u0001é","int":-5,"double":2.5,"true":"true",\#
-        "at":"2025-12-31T00:00:00.000Z","time":"own","event_id_acxjbi":"own"}},\#
+        "at":"2025-12-31T00:00:00.000Z","time":"own","event_id_2m7t6n":"own"}},\#
         {"name":"Bare","timestamp_micros":1767225600000000,"params":{"event_id":"\#(ids[1])",\#
         "engagement_time_msec":1}},\#
         {"name":"Seen","timestamp_micros":1767225601000000,"params":{"event_id":"\#(ids[2])",\#
@@ -92,7 +92,7 @@ enum FurtherBodies {
     static let snowplow =
         #"{"schema":"iglu:com.snowplowanalytics.snowplow/payload_data/jsonschema/1-0-4","data":["#
         + [
-            snowplow(0, "1767225600123", #""uid":"u/1","duid":"a1","#, "Kauf______obvvn9", ExpectedBodies.properties),
+            snowplow(0, "1767225600123", #""uid":"u/1","duid":"a1","#, "Kauf______9y5b0a", ExpectedBodies.properties),
             snowplow(1, "1767225600000", "", "Bare", "{}"),
             snowplow(2, "1767225601000", #""duid":"a2","#, "Seen", #"{"n":1}"#),
         ].joined(separator: ",") + "]}"

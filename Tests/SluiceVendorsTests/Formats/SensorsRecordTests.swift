@@ -175,8 +175,48 @@ struct SensorsRecordTests {
         #expect(
             records.first
                 == #"{"type":"track","event":"$GroupIdentify","distinct_id":"a-1","properties":"#
-                + #"{"$group_type":"company","$group_key":"acme","group_set_plan":"pro","groups_company":"acme"}}"#)
+                + #"{"groups_company":"acme","$group_type":"company","$group_key":"acme","group_set_plan":"pro"}}"#)
         #expect(records.last?.contains(#""groups_company":"acme"}"#) == true)
+    }
+
+    @Test(
+        "a group's name depends on its type only, and another property with it yields",
+        arguments: [
+            ("company", 1), ("company_", 2), (String(repeating: "c", count: 92), 2),
+            (String(repeating: "c", count: 93), 1), (String(repeating: "d", count: 94), 0), ("set_x", 3),
+        ])
+    func flatNamesFit(type: String, taken: Int) {
+        let groups = PropertyValue.object([type: "acme"])
+        // Further objects, whose members have the same names as a property or as each other.
+        var properties: Properties = ["$set": ["once_x": 1], "$set_once": ["x": 2], "set_once_x": 3]
+        for count in 0..<taken { properties[String(repeating: "own_", count: count) + "groups_" + type] = "own" }
+        for (own, count) in [(properties, taken + 4), ([:], 1)] {
+            let record = SensorsRecord(.bare.with(own + ["$groups": groups])).properties
+            let names = record.filter { $0.value == "acme" }.map(\.name)
+            #expect(names.count == 1 && names[0].hasPrefix("groups_" + type.prefix(80)))
+            #expect(type.count > 93 || names == ["groups_" + type])
+            #expect(record.count == count && record.allSatisfy { $0.name.count <= 100 || own[$0.name] != nil })
+        }
+    }
+
+    @Test(
+        "an id can't be bound in the place of the record's own ones",
+        arguments: [nil, "u-1"], ["$identity_login_id", "$identity_anonymous_id"])
+    func ownKindsAreReserved(user: String?, kind: String) async throws {
+        let records = try await records { identity, pipeline in
+            try identity.bind(kind, to: "crm-2")
+            if let user { try identity.login(user) }
+            try identity.bind("crm", to: "7")
+            pipeline.track("Seen")
+            try identity.unbind(kind)
+        }
+        for record in [records.first, records.last] {
+            #expect(record?.hasPrefix(#"{"type":"track","event":"$"#) == true)
+            #expect(record?.contains(#""$id_kind":"\#(kind)","$id_value":"crm-2""#) == true)
+        }
+        for record in records { #expect(!record.contains(#""$identity_login_id":"crm-2""#), "\(record)") }
+        for record in records { #expect(!record.contains(#""$identity_anonymous_id":"crm-2""#), "\(record)") }
+        #expect(records.contains { $0.contains(#""identities":{"crm":"7","#) && $0.contains(#""event":"Seen""#) })
     }
 
     @Test("dates are in the event's local time, as Sensors' SDKs write them")

@@ -30,7 +30,7 @@ struct UnsendableTests {
         let letters = (0..<14_000).map { _ in "abcdefghijklmnop".randomElement(using: &random) ?? "a" }
         event.properties["s"] = .string(String(letters))
         // Google Analytics has short values only.
-        event.loginID = String(letters)
+        event.checkedLoginID = String(letters)
         return try EventLine(event)
     }
 

@@ -51,6 +51,33 @@ struct VendorRuleTests {
         }
     }
 
+    static let emptyChanges: [(String, Properties)] = [
+        ("$SignUp", ["$original_id": "a2", "$set": ["tags": ["a", "b"]]]), ("$ProfileSet", ["$set": ["x": nil]]),
+        ("$SignUp", ["$original_id": "a2", "$switches_user": true, "$set": [:]]), ("$ProfileSet", ["$set": [:]]),
+        ("$ProfileSetOnce", ["$set_once": [:], "$groups": [:]]), ("$ProfileIncrement", ["$increment": [:]]),
+        ("$ProfileAppend", ["$append": [:]]), ("$ProfileUnset", ["$unset": []]), ("$ProfileUnset", ["$unset": [:]]),
+        ("$GroupIdentify", ["$group_type": "t", "$group_key": "g", "$group_set": [:], "$groups": ["t": "null"]]),
+        ("Seen", ["$groups": [:], "$identities": [:], "$set": [], "own": [:], "list": []]),
+    ]
+
+    @Test("no empty change is sent, whatever was left out of it", arguments: emptyChanges.indices, vendors)
+    func noEmptyChangeIsSent(row: Int, name: String) throws {
+        let (event, properties) = Self.emptyChanges[row]
+        let format = try #require(Self.formats.first { $0.name == name }).format
+        let requests = try VerbTests.requests(.anonymous.with(event, properties), format)
+        let changes: Set = [
+            "traits", "user_properties", "group_properties", "groups", "$groups", "$identities", "$set", "$set_once",
+            "$setOnce", "$increment", "$add", "$append", "$unset", "$group_set", "sluice_set",
+        ]
+        for (member, value) in try requests.flatMap({ try $0.json.members }) where changes.contains(member) {
+            #expect(![[:], [], "{}", "[]"].contains(value), "\(event): \(member)")
+        }
+        // An object in a text.
+        for change in changes { #expect(!requests.contains { $0.text.contains("\"\(change)\\\":{}") }) }
+        // Those of the host stay.
+        #expect(event != "Seen" || name == "googleAnalytics" || name == "matomo" || requests[0].text.contains("own"))
+    }
+
     // MARK: Blank ids
 
     static let blanks = [
@@ -60,6 +87,48 @@ struct VendorRuleTests {
     /// Further texts that stand for a missing id.
     static let placeholders = ["null", "undefined", "0", "[object Object]", "00000000-0000-0000-0000-000000000000"]
 
+    /// The analytics services with bodies of JSON.
+    static let vendors = [
+        "segment", "rudderStack", "postHog", "postHogBatch", "mixpanel", "mixpanelAccount", "amplitude", "matomo",
+        "googleAnalytics", "telemetryDeck", "snowplow",
+    ]
+
+    /// The bodies for an event.
+    private static func bodies(_ event: Event, _ name: String) throws -> [[UInt8]] {
+        if name == "sensors" {
+            let record = try EventLine(event).vendorRecord(keepsEmptyChanges: true)
+            return [Array(try SensorsFormat.record(of: record).description.utf8)]
+        }
+        let format = try #require(formats.first { $0.name == name }).format
+        return try VerbTests.requests(event, format).map(\.body)
+    }
+
+    /// The properties of an event, and those that it has without ids of nobody.
+    static let propertiesOfNobody: [(Properties, Properties)] = [
+        (["$groups": ["company": "null", "n": 0, "team": "t-1"]], ["$groups": ["team": "t-1"]]),
+        (
+            ["$identities": ["crm": "undefined", "phone": "", "mail": "a@b.example"], "n": 1],
+            ["$identities": ["mail": "a@b.example"], "n": 1]
+        ),
+        (
+            ["$groups": ["x": true, "y": nil, "z": ["k": 1], "list": ["(not set)", "a", 7, nil], " ": "b", "f": 2.0]],
+            ["$groups": ["list": ["a", 7], "f": 2]]
+        ),
+        (["$groups": ["company": "undefined", "n": -1]], [:]), (["$identities": ["crm": [], "id": " \n"]], [:]),
+        (["$session_id": "undefined"], [:]), (["$window_id": " ", "$device_id": "null", "n": 1], ["n": 1]),
+        (["$product_tour_id": "[object Object]", "own": "null"], ["own": "null"]),
+    ]
+
+    @Test("an id of nobody among the properties isn't sent", arguments: vendors + ["sensors"])
+    func propertiesOfNobodyAreNotSent(name: String) throws {
+        for (properties, expected) in Self.propertiesOfNobody {
+            let found = try Self.bodies(.anonymous.with(properties), name)
+            #expect(try found == Self.bodies(.anonymous.with(expected), name), "\(properties)")
+        }
+        let event = Event.anonymous.with(Self.propertiesOfNobody[0].0)
+        #expect(event.groups == ["team": "t-1"])
+    }
+
     @Test(
         "an id of nobody isn't sent, whichever of the ids it is",
         arguments: [
@@ -68,7 +137,6 @@ struct VendorRuleTests {
             "kinesis", "snowplow",
         ])
     func blankIDsAreNotSent(name: String) throws {
-        let format = try #require(Self.formats.first { $0.name == name }).format
         let id = EventID(high: 0x019B_7705_8C00_7000, low: 0x8000_0000_FFFF_0001)
         // As a stored line has them, which the event's own checks haven't seen.
         let paths: [WritableKeyPath<Event, String?>] = [\.checkedDistinctID, \.checkedAnonymousID, \.checkedLoginID]
@@ -78,10 +146,7 @@ struct VendorRuleTests {
             event.loginID = "u-1"
             event.anonymousID = "a-1"
             change(&event)
-            if name == "sensors" {
-                return [Array(try SensorsFormat.record(of: EventLine(event).record()).description.utf8)]
-            }
-            return try VerbTests.requests(event, format).map(\.body)
+            return try Self.bodies(event, name)
         }
         for blank in Self.blanks + Self.placeholders {
             // All ids, and each one alone.
@@ -101,7 +166,7 @@ struct VendorRuleTests {
 
     @Test("an event of a verb with an id of nobody is an ordinary event", arguments: blanks + placeholders)
     func verbsNeedIDs(blank: String) throws {
-        let events: [(String, Properties)] = [
+        var events: [(String, Properties)] = [
             ("$SignUp", ["$original_id": .string(blank)]), ("$Alias", ["$alias": .string(blank)]),
             ("$GroupIdentify", ["$group_type": "company", "$group_key": .string(blank)]),
             ("$ItemSet", ["$item_type": "book", "$item_id": .string(blank), "$item": [:]]),
@@ -109,6 +174,14 @@ struct VendorRuleTests {
             ("$BindID", ["$id_kind": "crm", "$id_value": .string(blank)]),
             ("$UnbindID", ["$id_kind": "crm", "$id_value": .string(blank)]),
         ]
+        // A name can be such a word.
+        if Self.blanks.contains(blank) {
+            events += [
+                ("$GroupIdentify", ["$group_type": .string(blank), "$group_key": "acme"]),
+                ("$BindID", ["$id_kind": .string(blank), "$id_value": "7"]),
+                ("$ItemSet", ["$item_type": .string(blank), "$item_id": "b-1", "$item": [:]]),
+            ]
+        }
         for (name, properties) in events {
             let event = Event.bare.with(name, properties)
             #expect(Verb(event) == .track, "\(name)")
@@ -131,7 +204,8 @@ struct VendorRuleTests {
         arguments: [
             ("transaction_id", "T-1"), ("transaction_id", 7), ("engagement_time_msec", 1_500), ("event_id", "mine"),
             ("session_id", "99"), ("session_id", 99), ("value", 3), ("value", 2.5), ("currency", "CHF"),
-            ("items", "book"), ("coupon", "SPRING"), ("tax", 4.5), ("shipping", 0),
+            ("items", "book"), ("items", [["item_id": "X"]]), ("coupon", "SPRING"), ("tax", 4.5), ("shipping", 0),
+            ("items", [["item_id": "X", "price": 2.5], ["item_id": "Y", "discount": 1, "item_name": "B"]]),
         ] as [(String, PropertyValue)])
     func hostsParametersCount(name: String, value: PropertyValue) async throws {
         let revenue = Revenue(25, currency: "EUR", productID: "A-7", PropertyLiteral([name: value] as Properties))
@@ -144,12 +218,15 @@ struct VendorRuleTests {
 
     @Test(
         "a list, a null or a blank of the host takes no place, and many properties leave room for Google's own",
-        arguments: [.null, [1], "", " "] as [PropertyValue])
+        arguments: [.null, [1], "", " ", [], [:], [["item_id": "X"], 2], ["item_id": "X"]] as [PropertyValue])
     func unfitParametersDoNotCount(value: PropertyValue) async throws {
         var properties = Properties((0..<40).map { ("p\($0)", .int(Int64($0))) })
         properties["transaction_id"] = value
         properties["value"] = value
-        let found = try await Self.parameters(Revenue(25, currency: "eur", PropertyLiteral(properties)))
+        properties["items"] = value
+        let revenue = Revenue(25, currency: "eur", productID: "A-7", PropertyLiteral(properties))
+        let found = try await Self.parameters(revenue)
+        #expect(found["items"] == [["item_id": "A-7", "price": 25.0, "quantity": 1]])
         #expect(found.count == 25)
         #expect(found["transaction_id"] == .string(VerbTests.id) && found["value"] == 25.0)
         #expect(found["currency"] == "EUR")
@@ -158,6 +235,7 @@ struct VendorRuleTests {
     @Test("the currency is in capitals at each vendor", arguments: ["EUR", "eur", "Usd", "usd", "cHf"])
     func currencyIsInCapitals(code: String) async throws {
         let event = try await VerbTests.event { _, pipeline in pipeline.track(Revenue(25, currency: code)) }
+        #expect(SensorsRecord(event).properties["currency"] == .string(code.uppercased()))
         let vendors = [
             "segment", "postHog", "postHogBatch", "amplitude", "mixpanel", "googleAnalytics", "telemetryDeck",
         ]
@@ -173,7 +251,8 @@ struct VendorRuleTests {
     @Test(
         "an order has the host's id, so a repeated order is the same one, or the event's id if that is missing",
         arguments: [
-            ("T 1", "T 1"), (1_001, 1_001), (0, 0), ("0", "0"), ("00", "00"), ("-1", "-1"), ("", nil), (" \n", nil),
+            ("T 1", "T 1"), (1_001, 1_001), ("undefined", nil), (0, 0), ("0", "0"), ("00", "00"), ("-1", "-1"),
+            ("", nil), (" \n", nil),
             ("null", nil), ("(not set)", nil), ("00-00", nil), (true, nil), (1.5, nil), (.null, nil), ([1], nil),
         ] as [(PropertyValue, PropertyValue?)])
     func orderHasHostsID(id: PropertyValue, own: PropertyValue?) async throws {
@@ -189,6 +268,10 @@ struct VendorRuleTests {
         let request = try VerbTests.request(event, .matomo(site: "1", token: "t"))
         let text = expected.text.replacing(" ", with: "%20")
         #expect(request.text.contains("&ec_id=\(text)&"))
+        let ids: Properties = ["transaction_id": id, "event_id": id, "session_id": id]
+        let google = try await Self.parameters(Revenue(25, PropertyLiteral(ids)))
+        #expect(google["transaction_id"] == expected && google["event_id"] == expected)
+        #expect(google["session_id"] == own)
     }
 
     // MARK: Numbers at InfluxDB

@@ -147,7 +147,7 @@ struct VerbTests {
     }
 
     @Test(
-        "a login and an alias with the former id are Segment's alias of a new id: the same ids, and the user has the new one",
+        "a login and an alias with the former id are Segment's alias of a new id, and Mixpanel's has the id of earlier events",
         arguments: [nil, "u-0", "a@b.example", "7"])
     func aliasOfNewID(former: String?) async throws {
         let event = try await Self.event { identity, _ in
@@ -159,7 +159,9 @@ struct VerbTests {
             }
             #expect(identity.distinctID == "u-1")
         }
-        try expect(event, segment: segment("alias", #""previousId":"\#(former ?? "a-1")""#))
+        try expect(
+            event, segment: segment("alias", #""previousId":"\#(former ?? "a-1")""#),
+            mixpanel: mixpanel("$create_alias", #","alias":"\#(former ?? "$device:a-1")""#))
     }
 
     @Test("an alias before a login has a user id where Segment requires one")

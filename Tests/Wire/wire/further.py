@@ -9,7 +9,7 @@ from datetime import datetime
 from urllib.parse import parse_qsl, quote
 
 from .lines import newline_separated, only, together
-from .source import Date, is_same, iso, parse
+from .source import Date, field_id, is_blank, is_same, iso, parse
 
 VERSION = re.compile(r"\d+\.\d+\.\d+([-+].+)?")
 
@@ -64,14 +64,18 @@ def points(text):
 
 
 def mark(name):
-    """What a changed name ends with: `_`, and FNV-1a in six digits of base 36."""
-    code, digits = 0xCBF29CE484222325, ""
+    """What a changed name ends with: `_`, and FNV-1a as three times a decimal digit and a letter."""
+    code, text = 0xCBF29CE484222325, "_"
     for byte in name.encode():
         code = (code ^ byte) * 0x100000001B3 % 2**64
-    for _ in range(6):
-        code, digit = divmod(code % 36**6, 36)
-        digits = "0123456789abcdefghijklmnopqrstuvwxyz"[digit] + digits
-    return "_" + digits
+    for _ in range(3):
+        code, rest = divmod(code, 260)
+        text += str(rest % 10) + chr(ord("a") + rest // 10)
+    return text
+
+
+def is_marked(name):
+    return bool(re.search(r"_([0-9][a-z]){3}\Z", name))
 
 
 def in_front(prefix, name, is_taken):
@@ -83,12 +87,12 @@ def in_front(prefix, name, is_taken):
 
 
 def fitted(name, is_accepted, length=None):
-    """`_` for every other character, cut, and marked if that changes the name."""
+    """`_` for every other character, cut, and marked if that changes the name, or if it ends like a mark."""
     def units(text):
         return len(text.encode("utf-16-le")) // 2
 
     changed = "".join(scalar if is_accepted(scalar) else "_" for scalar in name)
-    if changed == name and (length is None or units(name) <= length):
+    if changed == name and (length is None or units(name) <= length) and not is_marked(name):
         return name
     while length is not None and units(changed) > length - 7:
         changed = changed[:-1]
@@ -291,10 +295,15 @@ def google_name(name, kind):
 
 
 def google_values(properties, own, kind, limit):
-    result = dict(own)
+    result, ids = dict(own), ("event_id", "session_id", "transaction_id", "group_id")
     for name, value in properties.items():
         name = google_name(name, kind)
-        if is_scalar(value) and (name in result or len(result) < 25):
+        if name not in result and len(result) == 25 or name in ids and field_id(value) is None:
+            continue
+        if kind == "parameter" and name == "items" and isinstance(value, list) and value:
+            if all(isinstance(item, dict) for item in value):
+                result[name] = value
+        elif is_scalar(value) and not (name in own and isinstance(value, str) and is_blank(value)):
             is_number = type(value) in (int, float)
             text = iso(value) if isinstance(value, Date) else str(value).lower() if isinstance(value, bool) else value
             result[name] = value if is_number else text[:limit]
@@ -351,8 +360,7 @@ def google(record, findings):
             expected = {"name": name, "timestamp_micros": event.time * 1_000, "params": parameters}
             findings.expect(is_same(row, expected), f"the record of {event.verb}", (row, expected))
         expected = {"client_id": client} | ({"user_id": user} if user is not None else {})
-        if traits:
-            values = google_values(traits, {}, "user", 36)
+        if values := google_values(traits, {}, "user", 36):
             expected["user_properties"] = {name: {"value": value} for name, value in values.items()}
         findings.expect(is_same(body, expected), "the person", (body, expected))
         places = [record.sent.index(event) for event in own]

@@ -5,12 +5,14 @@ import gzip
 import re
 from urllib.parse import unquote_plus
 
+from .further import fitted
 from .lines import only, together
 from .source import Date, is_same, iso, parse
 
 TYPES = {"$SignUp": "track_signup", "$Switch": "track_signup", "$ProfileSet": "profile_set",
          "$ProfileSetOnce": "profile_set_once", "$ProfileIncrement": "profile_increment", "$ProfileAppend": "profile_append",
          "$ProfileUnset": "profile_unset", "$ProfileDelete": "profile_delete"}
+OWN_KINDS = ("$identity_login_id", "$identity_anonymous_id")
 BINDINGS = {"$BindID": "track_id_bind", "$UnbindID": "track_id_unbind"}
 
 
@@ -82,7 +84,8 @@ def compare(findings, row, event):
         kind, properties = "item_set", dict(source["$item"])
     elif event.name == "$ItemDelete" and item:
         kind, properties = "item_delete", {}
-    elif event.name in BINDINGS and all(isinstance(source.get(name), str) for name in ("$id_kind", "$id_value")):
+    elif (event.name in BINDINGS and all(isinstance(source.get(name), str) for name in ("$id_kind", "$id_value"))
+          and source["$id_kind"] not in OWN_KINDS):
         kind, properties = BINDINGS[event.name], event.rest("$id_kind", "$id_value")
     else:
         kind = TYPES.get(event.verb, "track")
@@ -100,7 +103,9 @@ def compare(findings, row, event):
             properties = event.rest(*event.REVENUE)
             for name in event.REVENUE:
                 if name in source:
-                    properties.setdefault(name[1:], source[name])
+                    value = source[name]
+                    is_code = name == "$currency" and isinstance(value, str)
+                    properties.setdefault(name[1:], value.upper() if is_code else value)
         else:
             properties = dict(event.properties)
     if not findings.expect(row.pop("type", None) == kind, f"the type of {event.name}", row):
@@ -118,8 +123,9 @@ def compare(findings, row, event):
         if id is not None and not is_item:
             expected[name] = id
     if isinstance(source.get("$identities"), dict):
-        if not is_item:
-            expected["identities"] = source["$identities"]
+        others = {name: id for name, id in source["$identities"].items() if name not in OWN_KINDS}
+        if not is_item and others:
+            expected["identities"] = others
         properties = {name: value for name, value in properties.items() if name != "$identities"}
     if kind in BINDINGS.values():
         others = expected.get("identities", {}) if kind == "track_id_bind" else {}
@@ -146,15 +152,17 @@ def compare(findings, row, event):
     found = row.pop("properties", None)
     offset = source.get("$utc_offset", 0)
     minutes = offset if type(offset) is int and abs(offset) <= 1_440 else 0
-    # No object is allowed as a value, so those of Identity are flattened: the names end with theirs.
-    for name in ("$groups", "$group_set"):
-        findings.expect(not isinstance(found.get(name), dict), f"{name} is an object", found)
-    objects = [name for name in properties if name.startswith("$") and isinstance(properties[name], dict)]
-    for name in [name for name in objects if name not in found]:
-        for inner, value in properties.pop(name).items():
-            flat = [key for key in found if key.endswith(inner) and key not in source and key not in properties
-                    and are_same({key: found[key]}, {key: value}, minutes)]
-            if findings.expect(flat, f"{name} is not flattened", (inner, found)):
-                properties[flat[0]] = value
-    findings.expect(are_same(found, properties, minutes), f"the properties of {kind}", (found, properties))
+    # No object is allowed as a value, so those of Identity are flattened.
+    names, flat = set(properties), {}
+    for name, value in properties.items():
+        if not (name.startswith("$") and isinstance(value, dict)):
+            flat[name] = value
+            continue
+        for inner, member in value.items():
+            name_of_member = f"{name[1:]}_{inner}"
+            while len(name_of_member.encode("utf-16-le")) > 200 or name_of_member in names:
+                name_of_member = fitted(name_of_member + "_", lambda scalar: True, 100)
+            names.add(name_of_member)
+            flat[name_of_member] = member
+    findings.expect(are_same(found, flat, minutes), f"the properties of {kind}", (found, flat))
     findings.expect(is_same(row, expected), f"the fields of {kind}", (row, expected))

@@ -1,6 +1,7 @@
 """The recorded batches: the events as they were tracked, and the requests that were made of them."""
 
 import base64
+import copy
 import gzip
 import json
 import math
@@ -17,6 +18,11 @@ sys.set_int_max_str_digits(0)
 
 class Date(int):
     """A date property, in milliseconds since 1970."""
+
+
+# The properties of an event that are changes, and those that are ids.
+CHANGES = ("$set", "$set_once", "$increment", "$append", "$unset", "$group_set", "$groups", "$identities")
+IDS = ("$session_id", "$window_id", "$device_id", "$product_tour_id")
 
 
 def text(encoded):
@@ -62,28 +68,83 @@ def is_same(found, expected, date=iso):
     return type(found) is type(expected) and found == expected
 
 
+# What Unicode calls default ignorable: a filler of Hangul, a variation selector.
+IGNORABLE = re.compile(
+    "[\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f\\u3164"
+    "\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufff8\\U0001bca0-\\U0001bca3\\U0001d173-\\U0001d17a\\U000e0000-\\U000e0fff]")
 NOTHING = "null nullptr nil none undefined nan inf dbnull".split()
-TEMPLATE = re.compile(r"[\0-\x20]*(\[(?i:object) .*\]|\{\{.*\}\}|\$\{.*\}|%!.*\))[\0-\x20]*", re.S)
 OTHERS = "na notset unknown anonymous anon guest notauthenticated id distinctid email true false".split()
 
 
 def is_placeholder(id):
-    """Whether a text stands for a missing id: zeros, words for nothing, a template, or a text in parentheses."""
-    if TEMPLATE.fullmatch(id) or id == "\\N":
-        return True
-    if re.search("[1-9]", id):
-        return id == "-1"
-    if not id.isascii():
-        id = "".join(letter for letter in id if unicodedata.category(letter) not in ("Cc", "Cf", "Zs", "Zl", "Zp"))
-    if not id.isascii():
-        return False
+    """Whether a text stands for a missing id: zeros, words for nothing, a text in brackets, or a directive of a format."""
+    answer = placeholder(id)
+    return bool(placeholder(plain(id)) if answer is None else answer)
+
+
+def placeholder(id):
+    """The answer for a text in ASCII without percent-encoded characters; None for others if it depends on these."""
+    number, shown = re.search("[1-9]", id), id.strip("".join(map(chr, range(0x21))))
+    opening, closing = (re.match(r"[\0-/:-@\[-`{-\x7f]*", text)[0] for text in (shown, shown[::-1]))
+    if not re.match("[A-Za-z0-9]", id) and shown:
+        if shown[0] == "%" and len(opening) > 1 or shown[0] in "%\\" and len(shown.encode()) == 2:
+            return True
+        is_enclosed = re.search(r"[(\[{<]", opening) and re.search(r"[)\]}>]", closing)
+        if is_enclosed and not (number and len(opening) == 1 and shown[0] in "({"):
+            return True
+    if number:
+        return None if "%" in id[max(number.start() - 2, 0):number.start()] else id == "-1"
+    if not id.isascii() or "%" in id:
+        return None
     words = re.findall("[a-z0-9]+", id.lower())
-    is_missing = [not word.strip("0") or word in NOTHING for word in words]
     if len(id) > 64:
         return not "".join(words).strip("0")
-    if all(one or word in ("object", "optional", "some", "urn", "uuid") for one, word in zip(is_missing, words)):
+    is_missing = [not word.strip("0") or word in NOTHING for word in words]
+    if all(one or word in ("optional", "some", "urn", "uuid") for one, word in zip(is_missing, words)):
         return any(is_missing) or words != [id.lower()]
-    return re.fullmatch(r"[\0-\x20]*\(.*\)[\0-\x20]*", id, re.S) is not None or "".join(words) in OTHERS
+    return "".join(words) in OTHERS
+
+
+def plain(id):
+    """The text in ASCII, as far as its characters have a form there."""
+    # Also one digit, if nothing follows it.
+    code = r"%([0-9A-Fa-f]{2}|[0-9A-Fa-f](?=%|\Z))?"
+    id = re.sub(code, lambda found: chr(int(found[1], 16)) if found[1] else " ", id)
+    result = ""
+    for letter in id:
+        letter = chr(ord(letter) - 0xFEE0) if "\uff01" <= letter <= "\uff5e" else letter
+        kind = unicodedata.category(letter)
+        is_part = kind[0] == "M" and (result[-1:].isalpha() or not unicodedata.combining(letter))
+        if letter.isascii():
+            result += letter
+        elif IGNORABLE.fullmatch(letter) or kind in ("Cc", "Cf"):
+            continue
+        elif kind[0] == "L" or kind in ("So", "Nl") or is_part:
+            result += letter
+        else:
+            result += {"Nd": str(unicodedata.decimal(letter, "")), "Ps": "(", "Pe": ")"}.get(kind, " ")
+    return result
+
+
+def is_blank(name):
+    kinds = ("Cc", "Cf", "Zs", "Zl", "Zp")
+    return all(unicodedata.category(letter) in kinds or IGNORABLE.fullmatch(letter) for letter in name)
+
+
+def field_id(value):
+    """The host's id of a thing such as an order, which can be `0`; None if it is missing."""
+    if type(value) is float and value.is_integer() and -2**63 <= value < 2**63:
+        return int(value)
+    is_text = isinstance(value, str) and (re.fullmatch("[+-]?[0-9]+", value) or not is_placeholder(value))
+    return value if is_text or type(value) is int else None
+
+
+def person_id(value):
+    """The id of a group or a person, or a list of them; None if it is missing."""
+    if isinstance(value, list):
+        return [id for id in map(person_id, value) if id is not None] or None
+    id = field_id(value)
+    return None if id is None or is_placeholder(str(id)) else id
 
 
 class Event:
@@ -105,7 +166,8 @@ class Event:
         verbs = {
             "$SignUp": isinstance(has("$original_id"), str) and self.login is not None,
             "$Alias": isinstance(has("$alias"), str),
-            "$GroupIdentify": isinstance(has("$group_type"), str) and isinstance(has("$group_key"), str),
+            "$GroupIdentify": (isinstance(has("$group_type"), str) and not is_blank(has("$group_type"))
+                               and isinstance(has("$group_key"), str)),
             "$ProfileSet": isinstance(has("$set"), dict),
             "$ProfileSetOnce": isinstance(has("$set_once"), dict),
             "$ProfileIncrement": isinstance(has("$increment"), dict),
@@ -129,6 +191,21 @@ class Event:
         event = Event.__new__(Event)
         event.__dict__.update(self.__dict__, verb=self.verb)
         event.name, event.properties = name or self.name, properties
+        return event
+
+    def cleaned(self, keeps_empty=False):
+        """The event without ids of nobody among its properties, and without empty changes."""
+        properties = {}
+        for name, inner in self.properties.items():
+            if name in ("$groups", "$identities") and isinstance(inner, dict):
+                ids = {kind: person_id(id) for kind, id in inner.items() if not is_blank(kind)}
+                inner = {kind: id for kind, id in ids.items() if id is not None}
+            is_nobody = name in IDS and isinstance(inner, str) and is_placeholder(inner)
+            is_empty = name in CHANGES and inner in ({}, []) and not keeps_empty
+            if not is_nobody and not is_empty:
+                properties[name] = inner
+        event = self.holding(properties)
+        del event.__dict__["verb"]
         return event
 
     def under(self, names):
@@ -174,9 +251,8 @@ class Event:
     @property
     def order_id(self):
         """The host's id of an order, which can be `0`; the id of the event if that is missing."""
-        id = self.properties.get("order_id")
-        is_text = isinstance(id, str) and (re.fullmatch("[+-]?[0-9]+", id) or not is_placeholder(id))
-        return id if is_text or type(id) is int else self.id
+        id = field_id(self.properties.get("order_id"))
+        return self.id if id is None else id
 
     @property
     def seconds(self):
@@ -265,6 +341,11 @@ class Record:
         recorded = json.loads(line)
         self.events = [Event(event) for event in recorded["events"]]
         self.requests = [Request(request) for request in recorded["requests"]]
+
+    def cleaned(self, keeps_empty):
+        record = copy.copy(self)
+        record.events = [event.cleaned(keeps_empty) for event in self.events]
+        return record
 
     @property
     def sent(self):

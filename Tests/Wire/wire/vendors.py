@@ -190,7 +190,7 @@ def segment_record(findings, row, event, is_rudderstack):
         findings.expect("channel" not in row, "a channel", row)
         findings.expect(UUID.fullmatch(str(context.pop("instanceId", None))), "context.instanceId", context)
     size = len(json.dumps(row, ensure_ascii=False).encode())
-    findings.expect(size <= (4_000_000 if is_rudderstack else 32_768), "too large", size)
+    findings.expect(size <= (4_096_000 if is_rudderstack else 32_768), "too large", size)
     findings.expect(row.get("timestamp") == iso(event.time), "the timestamp", (row.get("timestamp"), event.time))
     verb, properties = event.verb, event.properties
     types = {"$SignUp": "identify", "$Switch": "identify", "$Alias": "alias", "$GroupIdentify": "group",
@@ -240,6 +240,9 @@ def segment_record(findings, row, event, is_rudderstack):
     expect_fields(findings, row, event, SEGMENT_FIELDS)
     if event.anonymous is not None:
         findings.expect("id" in context.get("device", {}), "no context.device.id", context)
+    if "device" in context:
+        is_typed = text(properties.get("$os")) == ("type" in context["device"])
+        findings.expect(is_typed, "context.device.type without $os, or the reverse", context)
     library = context.pop("library", {})
     name = properties.get("$lib", "Sluice")
     findings.expect(library.get("name") == name, "context.library.name", library)
@@ -692,6 +695,7 @@ def mixpanel_event(findings, row, event, has_profiles):
         findings.expect(is_joined, "the anonymous id of $identify", (found, event.line))
     elif verb == "$Alias":
         alias = source.pop("$alias")
+        alias = "$device:" + alias if alias == event.anonymous else alias
         findings.expect(found.get("alias") == alias, "alias", (found.get("alias"), event.line))
         verbs = {"alias": alias, "$alias": alias}
     if event.groups:
