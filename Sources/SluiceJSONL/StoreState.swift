@@ -130,6 +130,7 @@ struct StoreState {
             stored.notes.append("a later process may deliver some events a second time: \(failure)")
         }
         hasReportedMarks = failure != nil
+        if failure != nil { stored.stopReusing() }
         guard configuration.interval != nil else { return false }
         for segment in segments where segment.condition == .handedOut {
             stored.directories.synchronization.add(segment.path)

@@ -263,12 +263,19 @@ struct ReusedFileTests: StoreSuite {
         #expect(store.dropped == [:])
     }
 
-    @Test("after a synchronization has failed, no file is reused")
-    func failedSynchronizationEndsReuse() throws {
+    @Test("after a synchronization has failed, no file is reused", arguments: [true, false])
+    func failedSynchronizationEndsReuse(isOfMark: Bool) throws {
         let store = try opened(.full)
         try deliver(0, store)
-        files.fail(.synchronize, with: .inputOutput, times: 1)
-        #expect(throws: SluiceError.self) { try store.append(EventLine(1)) }
+        if isOfMark {
+            let batch = try store.batch(of: [4, 5])
+            files.fail(.synchronize, with: .inputOutput, times: 1)
+            store.store.settle([0], of: batch.id)
+            try store.settle(batch)
+        } else {
+            files.fail(.synchronize, with: .inputOutput, times: 1)
+            #expect(throws: SluiceError.self) { try store.append(EventLine(1)) }
+        }
         try deliver(2, store)
         try deliver(3, store)
         #expect(try directory.files() == [])
