@@ -44,10 +44,12 @@ extension DeviceIdentityTests {
 
     @Test("events of a launch before the first unlock get the stored user, and keep their order, ids and times")
     func eventsBeforeUnlockGetStoredUser() throws {
-        let identity = launch()
-        let earlier = try RecordingStore().pipeline(identity)
-        try identity.login("customer-42")
-        #expect(earlier.ledger.tracked == 1)  // Its $SignUp.
+        do {
+            let identity = launch()
+            let earlier = try RecordingStore().pipeline(identity)
+            try identity.login("customer-42")
+            #expect(earlier.ledger.tracked == 1)  // Its $SignUp.
+        }
         restartDevice()
         let (center, store, time) = (NotificationCenter(), RecordingStore(), VirtualTime())
         let environment = PipelineEnvironment(time: time)
