@@ -31,8 +31,11 @@ package final class RunningTime: TimeSource {
             if isEnd { state.isRunning = true }
             return (isEnd, state.isRunning, state.deadline)
         }
-        // The sleeps that began before the shutdown.
-        while isEnd, let next = time.deadlines.first(where: { $0 < end }) { jump(to: next) }
+        // The sleeps that began before the shutdown, and those that a thread was about to begin.
+        while isEnd {
+            try Task.checkCancellation()
+            if let next = time.deadlines.first(where: { $0 < end }) { jump(to: next) } else { await Task.yield() }
+        }
         if isRunning, deadline < end { jump(to: deadline) } else { try await time.sleep(until: deadline) }
     }
 
