@@ -2,10 +2,6 @@ extension SluiceError {
     /// Checks names that a plugin takes and compares with others. One with a flaw is hardly meant, and a filter would do
     /// nothing without a word.
     ///
-    /// ```swift
-    /// func prepare() throws { try SluiceError.require(names: keys, of: "keys") }
-    /// ```
-    ///
     /// - Parameters:
     ///   - names: The names.
     ///   - argument: The argument that has them, for the message.

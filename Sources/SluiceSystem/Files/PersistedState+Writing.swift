@@ -2,11 +2,7 @@ package import SluiceEvents
 
 extension PersistedState {
     /// Returns when everything that was changed before this call is stored, or its failure is reported. Call this in your
-    /// plugin's `Processor.finish()`. A write that failed before is tried once more.
-    ///
-    /// ```swift
-    /// await state.finish()
-    /// ```
+    /// plugin's `Processor.finish()`, as in the example of ``PersistedState``. A write that failed before is tried once more.
     public func finish() async {
         var next = memory.withLock { memory in
             memory.isFinished = true
