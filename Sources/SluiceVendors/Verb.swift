@@ -114,7 +114,8 @@ extension Event {
 }
 
 extension EventLine {
-    private static let changes: NameSet = ["$set", "$set_once", "$increment", "$append", "$unset", "$group_set"]
+    private static let ids: NameSet = ["$session_id", "$window_id", "$device_id", "$product_tour_id"]
+    private static let objectsOfIDs: NameSet = ["$groups", "$identities"]
     private static let checked: NameSet = [
         "$set", "$set_once", "$increment", "$append", "$unset", "$group_set", "$session_id", "$window_id", "$device_id",
         "$product_tour_id", "$groups", "$identities",
@@ -128,11 +129,22 @@ extension EventLine {
         var repairs: [(name: String, value: PropertyValue?)] = []
         event.properties.forEachPair { name, value in
             guard Self.checked.contains(name) else { return }
-            let kept = (copy value).repaired(isChange: Self.changes.contains(name), keepsEmpty: keepsEmptyChanges)
+            let kept = Self.repaired(copy name, copy value, keepsEmptyChanges)
             if kept != copy value { repairs.append((copy name, kept)) }
         }
         for (name, value) in repairs { event.properties[name] = value }
         return event
+    }
+
+    private static func repaired(_ name: String, _ value: PropertyValue, _ keepsEmpty: Bool) -> PropertyValue? {
+        if ids.contains(name) { return value.string.map { $0.asID == nil } ?? false ? .none : value }
+        var value = value
+        if let members = value.object, objectsOfIDs.contains(name),
+            !members.allSatisfy({ !$0.name.isBlank && $0.value.asID == $0.value })
+        {
+            value = .object(members.ids)
+        }
+        return !keepsEmpty && (value.object?.isEmpty ?? value.array?.isEmpty ?? false) ? .none : value
     }
 }
 
@@ -149,20 +161,6 @@ extension PropertyValue {
         // A `nil` would be a null.
         case .string(let id): id.asID != nil || Int(id) != nil ? self : .none
         case .bool, .date, .array, .object, .null: nil
-        }
-    }
-
-    /// Nil for a text that stands for a missing id, and for an empty list. Members of an object without an id are left out,
-    /// unless the object is a change.
-    fileprivate func repaired(isChange: Bool, keepsEmpty: Bool) -> PropertyValue? {
-        switch self {
-        case .string(let id): return isChange || id.asID != nil ? self : .none
-        case .array(let list): return list.isEmpty && !keepsEmpty ? .none : self
-        case .object(let members):
-            let isWhole = isChange || members.allSatisfy { !$0.name.isBlank && $0.value.asID == $0.value }
-            let kept = isWhole ? members : members.ids
-            return kept.isEmpty && !keepsEmpty ? .none : .object(kept)
-        case .int, .double, .bool, .date, .null: return self
         }
     }
 

@@ -77,49 +77,69 @@ OTHERS = "na notset unknown anonymous anon guest notauthenticated id distinctid 
 
 
 def is_placeholder(id):
-    """Whether a text stands for a missing id: zeros, words for nothing, a text in brackets, or a directive of a format."""
+    """Whether a text stands for a missing id: zeros, words for nothing, a text in one pair of brackets, or a directive."""
     answer = placeholder(id)
     return bool(placeholder(plain(id)) if answer is None else answer)
 
 
+def is_part(byte):
+    return chr(byte).isalnum() and byte < 0x80
+
+
+def is_template(text, has_number):
+    shown = text.strip(bytes(range(0x21)))
+    if len(shown) < 2:
+        return False
+    is_percent = shown[0] == ord("%")
+    if shown == b"\\N" or is_percent and len(shown) == 2 and re.match(rb"[@A-Za-z]", shown[1:]):
+        return True
+    if is_percent and shown[1] == ord("!") and shown[-1] == ord(")"):
+        return True
+    open = next((at for at, byte in enumerate(shown[:3]) if byte >= 0x80 or is_part(byte) or byte in b"([{<"), None)
+    if open is None or shown[open] not in b"([{<":
+        return False
+    closing, depth = b")]}>"[b"([{<".index(shown[open])], 0
+    for at in range(open, len(shown)):
+        depth += (shown[at] == shown[open]) - (shown[at] == closing)
+        if depth == 0:
+            is_whole = at == len(shown) - 1 or is_percent and at == len(shown) - 2
+            return is_whole and (not has_number or shown[0] not in b"({" or not is_part(shown[1]))
+    return False
+
+
 def placeholder(id):
-    """The answer for a text in ASCII without percent-encoded characters; None for others if it depends on these."""
-    number, shown = re.search("[1-9]", id), id.strip("".join(map(chr, range(0x21))))
-    opening, closing = (re.match(r"[\0-/:-@\[-`{-\x7f]*", text)[0] for text in (shown, shown[::-1]))
-    if not re.match("[A-Za-z0-9]", id) and shown:
-        if shown[0] == "%" and len(opening) > 1 or shown[0] in "%\\" and len(shown.encode()) == 2:
-            return True
-        is_enclosed = re.search(r"[(\[{<]", opening) and re.search(r"[)\]}>]", closing)
-        if is_enclosed and not (number and len(opening) == 1 and shown[0] in "({"):
-            return True
-    if number:
-        return None if "%" in id[max(number.start() - 2, 0):number.start()] else id == "-1"
-    if not id.isascii() or "%" in id:
+    """The answer for a text in ASCII; None for others if it depends on their characters."""
+    number = re.search("[1-9]", id)
+    if id and not re.match("[A-Za-z0-9]", id) and is_template(id.encode(), number is not None):
+        return True
+    if number and not re.fullmatch("[^A-Za-z0-9]*-1[^A-Za-z0-9]*", id):
+        return False
+    if not id.isascii():
         return None
+    if number:
+        return True
     words = re.findall("[a-z0-9]+", id.lower())
     if len(id) > 64:
         return not "".join(words).strip("0")
     is_missing = [not word.strip("0") or word in NOTHING for word in words]
-    if all(one or word in ("optional", "some", "urn", "uuid") for one, word in zip(is_missing, words)):
+    enclosing = ("object", "optional", "some", "urn", "uuid")
+    if all(one or word in enclosing for one, word in zip(is_missing, words)):
         return any(is_missing) or words != [id.lower()]
     return "".join(words) in OTHERS
 
 
 def plain(id):
     """The text in ASCII, as far as its characters have a form there."""
-    # Also one digit, if nothing follows it.
-    code = r"%([0-9A-Fa-f]{2}|[0-9A-Fa-f](?=%|\Z))?"
-    id = re.sub(code, lambda found: chr(int(found[1], 16)) if found[1] else " ", id)
     result = ""
     for letter in id:
         letter = chr(ord(letter) - 0xFEE0) if "\uff01" <= letter <= "\uff5e" else letter
         kind = unicodedata.category(letter)
-        is_part = kind[0] == "M" and (result[-1:].isalpha() or not unicodedata.combining(letter))
+        is_mark = kind[0] == "M" and (result[-1:].isalpha() or not unicodedata.combining(letter))
         if letter.isascii():
             result += letter
         elif IGNORABLE.fullmatch(letter) or kind in ("Cc", "Cf"):
             continue
-        elif kind[0] == "L" or kind in ("So", "Nl") or is_part:
+        elif kind[0] == "L" or kind in ("So", "Nl", "No", "Sm", "Sc") or is_mark:
             result += letter
         else:
             result += {"Nd": str(unicodedata.decimal(letter, "")), "Ps": "(", "Pe": ")"}.get(kind, " ")
