@@ -79,7 +79,6 @@ struct PostHogFormat: WireFormat {
             $0["product_tour_id"] = properties.take("$product_tour_id", \.string)
         }
         // The server takes the library from a header.
-        for own in PostHogRecords.library { _ = properties.take(own.name) { $0 == own.value ? () : nil } }
         json.object("properties", properties, without: elsewhere)
     }
 }

@@ -230,11 +230,6 @@ struct VendorPersonTests {
             ["properties.properties.$cookieless_mode": "maybe"]
         ),
         (
-            "postHog", "Event", ["$lib": "one", "$lib_version": "1.0"],
-            ["properties.$lib": "one", "properties.$lib_version": "1.0"]
-        ),
-        ("postHog", "$Revenue", ["$amount": 3, "$lib": 5], ["properties.$lib": 5]),
-        (
             "postHog", "$Alias", ["$alias": "b-2", "alias": "own", "properties.alias": 6],
             ["alias": "b-2", "properties.alias": "own", "properties.properties.alias": 6]
         ),

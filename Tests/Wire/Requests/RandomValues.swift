@@ -56,7 +56,6 @@ struct RandomValues {
         "properties.time", "properties.event.id", "a.b", "alias", "$process_person_profile", "$cookieless_mode",
         "$session_id", "$window_id", "$product_tour_id", "$event_duration", "event_duration", "$duration",
         "$utc_offset",
-        "Page_View_7y7b7g", "items", "transaction_id", "session_id", "$identities",
         "order_id", "revenue", "version", "$amount", "floatValue", "value", "part", "Data",
     ]
 
@@ -71,10 +70,7 @@ struct RandomValues {
     mutating func properties(depth: Int = 3) -> Properties {
         var pairs = (0..<int(in: 0...6)).map { _ in (propertyName(), value(depth: depth)) }
         // A server can name the groups of an event itself.
-        if int(in: 0...19) == 0 {
-            let other: PropertyValue = element(["undefined", .null, "a", "(not set)"])
-            pairs.append(("$groups", .object([groupType(): .string(id()), "n": other])))
-        }
+        if int(in: 0...19) == 0 { pairs.append(("$groups", .object([groupType(): .string(id())]))) }
         // With fixed types, for tables with a column for each.
         if int(in: 0...2) == 0 { pairs.append(("c_string", .string(string()))) }
         if int(in: 0...2) == 0 { pairs.append(("c_int", .int(wholeNumber()))) }

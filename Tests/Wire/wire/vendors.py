@@ -138,7 +138,7 @@ SEGMENT_FIELDS = {
     "$screen_width": (("context", "screen", "width"), None), "$screen_height": (("context", "screen", "height"), None),
     "$wifi": (("context", "network", "wifi"), None), "$carrier": (("context", "network", "carrier"), None),
 }
-SEGMENT_MOVABLE = SEGMENT_FIELDS.keys() | {"$network_type", "$lib", "$lib_version", "$os", "$os_name", *IDENTITY}
+SEGMENT_MOVABLE = SEGMENT_FIELDS.keys() | {"$lib", "$lib_version", "$os", "$os_name", *IDENTITY}
 # Segment has no record type for these.
 SEGMENT_DOCUMENTED = ("$ProfileSetOnce", "$ProfileIncrement", "$ProfileAppend", "$ProfileUnset", "$ProfileDelete")
 
