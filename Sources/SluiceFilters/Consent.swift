@@ -114,7 +114,7 @@ public final class Consent: Processor {
         /// The thread that lets the events continue.
         var releaser: UInt?
 
-        /// Takes all events, or those that don't move with the consent, because other plugins have made them.
+        /// Takes all events, or only the ones of other plugins, which stay when the consent moves to another pipeline.
         mutating func take(all: Bool) -> [PluginEvent] {
             let taken = events.map(\.event).filter { all || $0.place != nil }
             events.removeAll { all || $0.event.place != nil }

@@ -16,7 +16,7 @@ public import Sluice
 /// `pin: 1234`. Pass `keys: []` to use patterns only.
 ///
 /// Text that matches a pattern becomes the pattern's mark, such as `[email]`, and the text around it stays. Keys and
-/// patterns apply at every depth of arrays and objects. Patterns are searched in strings and in the names of events and
+/// patterns apply at every depth of arrays and objects. Patterns are searched for in strings and in the names of events and
 /// properties, and payment cards also in numbers. If names become equal, one property stays. In `$increment` and
 /// `$append`, a member of another type that would become a text is left out, because receivers refuse it.
 ///
@@ -66,7 +66,7 @@ public struct Redaction: Processor {
         return .keep
     }
 
-    /// A property of the event itself. Ids stay, except for those of things under a key of the host.
+    /// Redacts a property of the event itself. Ids are kept. The id of a thing is redacted if its name is a key of the host.
     private func redacted(topLevel property: Property) -> Property? {
         let name = property.name
         if OwnNames.people.contains(name) || OwnNames.things.contains(name) && !isSecret(property) { return nil }

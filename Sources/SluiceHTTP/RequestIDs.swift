@@ -2,7 +2,7 @@ import Sluice
 
 /// The ids of the batches that are being sent: version 7 UUIDs with the time of the first attempt.
 struct RequestIDs {
-    /// More batches than a route has open at a time. An older one gets a new id, which does no harm.
+    /// More batches than are usually sent by turns. An older one gets a new id, which does no harm.
     private static let limit = 64
 
     let random: @Sendable () -> UInt64

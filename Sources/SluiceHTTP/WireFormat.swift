@@ -70,10 +70,11 @@ public protocol WireFormat: Sendable {
     /// Events with the same name are sent together in one request, in their order. The batches that ``encode(_:into:)``
     /// and ``verdicts(for:from:)`` receive belong to one name, which is in ``HTTPRequest/endpoint`` and
     /// ``HTTPResponse/endpoint``. The requests of a batch are sent one after another, in the order of their first events,
-    /// whether or not the previous request succeeded. An event can therefore arrive before an earlier one with another
-    /// name. An event with several names is accepted if each of its requests is. By default, all events have the same
-    /// name, which is empty. If a response asks for a time, such as by Retry-After, the events of its request wait for
-    /// it, and the whole route if the name is empty.
+    /// after any response, also a refusal. If a request gets no response, the remaining ones aren't sent. An event can
+    /// therefore arrive before an earlier one with another name. An event with several names is accepted if each of its
+    /// requests is. By default, all events have the same name, which is empty. If a response asks for a time, such as by
+    /// Retry-After, the events of its request wait for it, and the whole route if this is the only request and its name is
+    /// empty.
     ///
     /// - Parameter line: An event. The names must depend on nothing else.
     /// - Returns: At least one name of an endpoint, such as the last segment of its path.

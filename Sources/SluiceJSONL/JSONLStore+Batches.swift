@@ -16,9 +16,9 @@ extension JSONLStore {
     ///
     /// - Throws: ``SluiceError/Code/inputOutput`` if a segment can't be read now. After three attempts it is skipped,
     ///   because it must not block later events. Its events then count as ``DropReason/unreadable``. The next call
-    ///   retries it when nothing else waits; delivery makes that call after the next event. If the retry succeeds, its
-    ///   events count as recovered and come after later ones. Its file counts towards the capacity, is evicted before the
-    ///   other files of its priority, and expires.
+    ///   retries it when nothing else waits, at most once a minute; delivery makes that call after the next event. If the
+    ///   retry succeeds, its events count as recovered and come after later ones. Its file counts towards the capacity, is
+    ///   evicted before the other files of its priority, and expires.
     public func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
         var draft = BatchDraft(size, joinedUpTo: access.configuration.batchBytes)
         var hasMarks = false

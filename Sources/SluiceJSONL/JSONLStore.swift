@@ -19,8 +19,9 @@ public import Sluice
 /// ```
 ///
 /// When the store is full, it evicts dead letters first, then whole segments: the lowest priority first, and within a
-/// priority the oldest first. It never evicts events that are being delivered or that have a higher priority than the
-/// incoming event. If that is not enough, the incoming event is refused. You can raise the capacity:
+/// priority the oldest first. It never evicts events of an open batch, which was handed out and isn't settled, or events
+/// with a higher priority than the incoming one. If even that would not be enough, nothing is evicted, and the incoming
+/// event is refused. You can raise the capacity:
 ///
 /// ```swift
 /// let large = JSONLStore(at: stateDirectory, capacity: 100 << 20)
@@ -327,7 +328,7 @@ public final class JSONLStore: Store {
     /// ```
     ///
     /// - Returns: the number of deleted dead letters. Unknown ids are ignored.
-    /// - Throws: ``SluiceError/Code/inputOutput`` if a file can't be read or replaced. If it has dead letters, the store retries
+    /// - Throws: ``SluiceError/Code/inputOutput`` if a file can't be read or changed. If it has dead letters, the store retries
     ///   this: they are not listed any more, but a later process may find them. If it has waiting events, the dead letters stay:
     ///   without them, a later process would deliver their events.
     public func discardDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {

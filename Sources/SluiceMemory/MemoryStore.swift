@@ -11,8 +11,9 @@ public import Sluice
 /// ```
 ///
 /// When the store is full, it makes room for the incoming event. It evicts the oldest dead letters first, then the
-/// oldest events of the lowest priority. It never evicts events that are being delivered or that have a higher priority
-/// than the incoming event. If this doesn't make enough room, the incoming event is refused.
+/// oldest events of the lowest priority. It never evicts events of an open batch, which was handed out and isn't settled,
+/// or events with a higher priority than the incoming one. If even that would not be enough, nothing is evicted, and the
+/// incoming event is refused.
 ///
 /// You can call all methods from any thread.
 public final class MemoryStore: Store {

@@ -252,7 +252,7 @@ struct StoreCheck {
 
     func closes() throws {
         for line in try Samples.lines(0..<30) { try store.append(line) }
-        // Events of a batch in flight still wait.
+        // Events of an open batch still wait.
         _ = try store.nextBatch(BatchSize(events: 20, bytes: .max))
         try store.synchronize()
         store.close()
@@ -275,7 +275,7 @@ struct StoreCheck {
         return lines
     }
 
-    /// Settles a batch, and leaves a second one in flight.
+    /// Settles a batch, and leaves a second one open.
     private func settleSome(_ remains: inout Remains) throws {
         let size = BatchSize(events: 15, bytes: .max)
         let batch = try store.nextBatch(size)

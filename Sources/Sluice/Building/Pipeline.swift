@@ -251,8 +251,8 @@ public final class Pipeline: EventTracking {
     /// ```
     ///
     /// - Parameters:
-    ///   - count: The number of waiting events that starts a delivery, at least 1. Nil keeps each route's own.
-    ///   - interval: The longest time that an event waits. It is moved into each policy's
+    ///   - count: The number of waiting events that starts a delivery pass, at least 1. Nil keeps each route's own.
+    ///   - interval: The longest time that an event waits. It is clamped to each policy's
     ///     ``DeliveryPolicy/flushIntervals``. Nil keeps each route's own.
     public func setFlush(count: Int? = nil, interval: Duration? = nil) {
         routes.each { $0.setFlush(count: count, interval: interval) }

@@ -27,13 +27,13 @@ public struct DeliveryPolicy: Sendable, Hashable {
     /// policy.backlogBatch = BatchSize(events: 200, bytes: 262_144)
     /// ```
     public var backlogBatch: BatchSize
-    /// The number of waiting events that starts a delivery: 100 by default, at least 1.
+    /// The number of waiting events that starts a delivery pass: 100 by default, at least 1.
     public var flushCount: Int
-    /// The longest time that an event waits until a delivery starts: 15 s by default. It must lie in ``flushIntervals``.
+    /// The longest time that an event waits until a pass starts: 15 s by default. It must lie in ``flushIntervals``.
     public var flushInterval: Duration
     /// The range of ``flushInterval``: 1 s to a year by default, which is also the widest range.
     ///
-    /// ``Pipeline/setFlush(count:interval:)`` moves its argument into this range. Use a narrower range if a server sets
+    /// ``Pipeline/setFlush(count:interval:)`` clamps its interval to this range. Use a narrower range if a server sets
     /// the interval:
     ///
     /// ```swift
@@ -42,12 +42,12 @@ public struct DeliveryPolicy: Sendable, Hashable {
     public var flushIntervals: ClosedRange<Duration>
     /// The longest time that a critical event waits outside a pause: 3 s by default, zero to a year.
     public var criticalInterval: Duration
-    /// The longest first pause: 1 s by default, 1 ms to a year.
+    /// The longest first pause: 1 s by default, 1 ms to a year. It is longer if the receiver often fails by chance.
     ///
     /// The pause is drawn from 10 % to 100 % of min(``maximumBackOff``, `backOff` × 1.3ⁿ). A pause raises n by 1, and an
-    /// acceptance lowers it by 4. Pauses are shorter while the events at fault are searched. After a refusal, such as 401
-    /// or 404, the pause is drawn from 50 % to 100 %, and grows to 16 × ``maximumBackOff`` while the
-    /// receiver accepts nothing: only you can fix a wrong key.
+    /// acceptance lowers it by 4. Pauses are shorter while the events at fault are searched for. After a refusal, such as
+    /// 401 or 404, the pause is drawn from 50 % to 100 %, and grows to 16 × ``maximumBackOff`` while the receiver accepts
+    /// nothing: only you can fix a wrong key.
     public var backOff: Duration
     /// The longest pause: 300 s by default, ``backOff`` to a year.
     public var maximumBackOff: Duration
@@ -59,8 +59,8 @@ public struct DeliveryPolicy: Sendable, Hashable {
     /// ```
     public var backOffSteps: [ClosedRange<Duration>]
     /// The number of batches in flight: 1 by default, which keeps the order of events, and 3 at most. With more than one,
-    /// batches can overtake each other. While the receiver fails or events are set aside, the route sends one request at a
-    /// time.
+    /// batches can overtake each other. While the receiver fails, or an event waits that failed alone, may be at fault or
+    /// got a time, the route sends one request at a time.
     ///
     /// ```swift
     /// let fast = DeliveryPolicy(maximumBatchesInFlight: 3)
@@ -115,7 +115,7 @@ public struct DeliveryPolicy: Sendable, Hashable {
     /// Clocks trap on sums that only absurd durations reach, so no duration may be longer than a year.
     package static let longest = Duration.seconds(31_536_000)
 
-    /// `interval`, moved into ``flushIntervals``.
+    /// `interval`, clamped to ``flushIntervals``.
     func allowed(_ interval: Duration) -> Duration {
         min(max(flushIntervals.lowerBound, interval), flushIntervals.upperBound)
     }

@@ -1,4 +1,4 @@
-/// A message for the host's log. It never contains secrets or the contents of events.
+/// A message for the host's log. It never contains secrets, or the contents of events except their names.
 ///
 /// ```swift
 /// let pipeline = try Pipeline(onDiagnostic: { print("\($0.severity): \($0)") }) {

@@ -15,8 +15,7 @@ public struct FlushReport: Sendable, Hashable {
     public package(set) var rejected = 0
     /// Events that waited when the flush began, and still wait. Events in ``unreadBytes`` don't count.
     public package(set) var waiting = 0
-    /// The size of waiting events of earlier processes that the stores have not read yet, because an earlier batch
-    /// failed.
+    /// The size of waiting events of earlier processes that the stores have not read yet.
     public package(set) var unreadBytes = 0
 
     /// Whether none of the events that waited when the flush began still waits.

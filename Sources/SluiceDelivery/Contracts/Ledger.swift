@@ -6,7 +6,7 @@
 /// ```
 ///
 /// For the pipeline, `tracked = dropped + held + (received - inserted)` holds, with `received` and `inserted` of each
-/// route. For a route, `received + recovered + replayed = delivered + rejected + dropped + held + waiting` always holds.
+/// route. For a route, `received + recovered + replayed = delivered + rejected + dropped + held + waiting` by definition.
 public struct Ledger: Sendable, Hashable {
     /// Calls of `track`, by the host and by plugins.
     public package(set) var tracked = 0
@@ -74,11 +74,12 @@ public struct RouteLedger: Sendable, Hashable {
     /// Dead letters in the store, of this process and of earlier ones. The route asks the store when it opens, when an event
     /// is rejected, when dead letters are replayed or discarded, after an erasure, and at the shutdown.
     public package(set) var deadLetters = 0
-    /// Dead letters that are gone, by reason: evicted by the store, or discarded or erased by the host.
+    /// Dead letters that are gone, by reason: discarded or erased by the host, or lost by the store, as with
+    /// ``DropReason/evicted``, ``DropReason/expired`` or ``DropReason/corrupt``.
     public package(set) var droppedDeadLetters: [DropReason: Int] = [:]
-    /// Events that were lost before or in the store, by reason.
+    /// Events that the route's processors dropped, that were lost before or in the store, or that were deleted, by reason.
     public package(set) var dropped: [DropReason: Int] = [:]
-    /// Waiting events according to the store, in the ledger of a shutdown. Events of a batch in flight that are already
+    /// Waiting events according to the store, in the ledger of a shutdown. Events of an open batch that are already
     /// delivered or rejected don't count. It equals ``waiting`` if nothing is lost. A ledger that you read before the
     /// shutdown asks no store, and has the value of ``waiting`` here.
     public package(set) var stored = 0

@@ -37,9 +37,9 @@
 /// - Write ``append(_:)``, ``nextBatch(_:)``, ``settle(_:)`` and ``backlog`` first. Every other requirement has a default
 ///   for a store in memory without dead letters. Implement ``open(_:in:)`` and ``close()`` too if two pipelines must not share
 ///   the store.
-/// - ``open(_:in:)`` is called once before anything else, and ``close()`` last. In between, ``append(_:)`` is called from any
-///   number of threads. The other methods can be called from any thread, too: by up to three workers of a route, and by
-///   the host for dead letters.
+/// - ``open(_:in:)`` is called once before anything else except ``capacity``, which is read once before, and ``close()``
+///   last. In between, ``append(_:)`` is called from any number of threads. The other methods can be called from any
+///   thread, too: by up to three workers of a route, and by the host for dead letters.
 /// - Return from ``nextBatch(_:)`` exactly the bytes that ``append(_:)`` accepted, in the order of acceptance within a
 ///   priority. If an accepted event is lost, report it to the ``StoreObserver`` before
 ///   another call can see that it is gone.
@@ -116,8 +116,9 @@ public protocol Store: Sendable {
     /// The number and size of the waiting events, including batches that are handed out. Also valid after ``close()``.
     var backlog: Backlog { get }
 
-    /// The most bytes that the store keeps; no limit by default. While the receiver accepts nothing, a route keeps batches
-    /// with at most half of it, because the store can't evict them.
+    /// The most bytes that the store keeps; no limit by default. While the receiver accepts nothing, a route reads ahead at
+    /// most half of it, because the store can't evict batches that are handed out. When each of these events has failed
+    /// alone, it takes one more batch after each failure.
     var capacity: Int { get }
 
     /// Returns all dead letters, oldest first.
@@ -279,8 +280,8 @@ public struct Batch: Sendable, Identifiable {
     public let id: ID
     /// At least one event, in the order in which they were tracked.
     public let events: [EventLine]
-    /// Failed attempts to send events of the batch, since the receiver last accepted a request of it without a failure. The
-    /// route counts; a store leaves it at 0.
+    /// Failed attempts to send events of the batch, since a request of it was last accepted without a failure. The route
+    /// counts; a store leaves it at 0.
     public let retryCount: Int
 
     /// Creates a batch, in a store of your own or in a test.

@@ -58,7 +58,8 @@ public struct StoreObserver: Sendable {
         if count > 0 { onDropped(count, reason) }
     }
 
-    /// Reports that dead letters were lost: your store evicted them to make room, or another program deleted them.
+    /// Reports that dead letters were lost, for example because your store evicted them, they were too old or damaged, or
+    /// another program deleted them.
     public func deadLettersDropped(_ count: Int, _ reason: DropReason) {
         if count > 0 { onDeadLettersDropped(count, reason) }
     }

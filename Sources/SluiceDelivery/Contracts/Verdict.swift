@@ -77,7 +77,8 @@ public struct Verdict: Sendable, Hashable {
     public static func split(reason: String) -> Verdict { Verdict(.split, reason) }
 
     /// The receiver refused the request, probably for a reason that isn't in the events, such as a wrong key. The route finds
-    /// out. Nothing is sent before `after` if you pass it.
+    /// out. If you pass `after`, it waits at least this long, an hour at most. Beside accepted events, and while blamed events
+    /// are searched for, only its own events wait.
     public static func hold(reason: String, after: Duration? = nil) -> Verdict {
         Verdict(.hold, reason, holdTime: after)
     }
@@ -128,8 +129,9 @@ public struct Verdicts: Sendable, Hashable {
     /// ```
     ///
     /// A ``Verdict/retry(after:reason:)`` with a time in the list sets that event aside, and the other events go on. With
-    /// `after: .zero` the route resends it without a pause. Use that for a receiver that takes a request only as a whole,
-    /// without the events that it names. A list of the wrong length counts as a retry of the whole batch.
+    /// `after: .zero` the route resends it without a pause if another event is accepted or named as invalid. Use that for a
+    /// receiver that takes a request only as a whole, without the events that it names. A list of the wrong length counts as a
+    /// retry of the whole batch.
     public static func each(_ verdicts: [Verdict], status: Int? = nil) -> Verdicts {
         Verdicts(.each(verdicts), status: status)
     }

@@ -25,7 +25,7 @@ extension RouteState {
 
     /// Takes erased events out of an open batch.
     ///
-    /// - Returns: whether no other events are left, so that the store must remove the batch.
+    /// - Returns: true if the batch has no other events. The store must then remove it.
     mutating func erased(_ places: [Int], of id: Batch.ID) -> Bool {
         flushes.erased(places, of: id)
         journal.deleted(places.count)

@@ -16,7 +16,7 @@ extension DeliveryRule {
         return take ?? blamed.map { .send($0) } ?? .wait(until: earliest)
     }
 
-    /// The last part failed: a few other events show whether the receiver is well.
+    /// The last part failed: a few other events show whether the receiver still accepts any.
     func answerDoubt(orTake take: Offer?, _ now: Duration, _ random: () -> UInt64) -> Offer {
         // Bad events often stand side by side, so the probe jumps over some batches, and further after more failures.
         let skip = 1 << ((row - 1) % min(4 + row / 4, 10))

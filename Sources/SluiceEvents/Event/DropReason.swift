@@ -45,9 +45,9 @@ public struct DropReason: RawRepresentable, Sendable, Hashable, CustomStringConv
     public static let expired = DropReason(rawValue: "expired")
     /// It was stored, and other bytes were read back.
     public static let corrupt = DropReason(rawValue: "corrupt")
-    /// It was stored, and deleted by `Pipeline.deleteWaitingEvents()`.
+    /// It was stored or held, and deleted by `Pipeline.deleteWaitingEvents()`, `erase(where:)` or `eraseEverything()`.
     public static let deleted = DropReason(rawValue: "deleted")
-    /// It was stored, and its file was deleted by something else.
+    /// It was stored, and is gone: something else deleted its file, or the store lost it without a report.
     public static let vanished = DropReason(rawValue: "vanished")
     /// In the child of a `fork`: the event was tracked with the parent's pipeline, or it waits in the parent's store.
     public static let leftToParentProcess = DropReason(rawValue: "leftToParentProcess")

@@ -144,7 +144,7 @@ enum LineFormat {
     /// The distance from the comma before the checksum to the byte that ``settledMark`` replaces.
     static let markOffset = 2
 
-    /// Whether these bytes, which begin at the comma, are those of an event's checksum.
+    /// Whether the suffix of a line, which begins at the comma, has this checksum of an event.
     static func hasChecksum(_ checksum: UInt32, _ suffix: UnsafeRawBufferPointer) -> Bool {
         suffix.starts(with: UnsafeRawBufferPointer(suffixStart))
             && suffix.loadUnaligned(fromByteOffset: suffixStart.count, as: UInt64.self).bigEndian

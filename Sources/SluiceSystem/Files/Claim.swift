@@ -5,7 +5,7 @@ struct Claim: Sendable {
         case place(FilePath.Identity)
     }
 
-    /// The claims of all living pipelines, under each of their keys, and those of a pipeline also under its gate.
+    /// The claims of all living pipelines. Each one stands under all of its keys, and under the gate of its pipeline.
     private typealias All = Locked<[Key: [Claim]]>
 
     // nonisolated(unsafe): CurrentProcess.childLock protects it.
@@ -35,7 +35,7 @@ struct Claim: Sendable {
     let pipeline: ObjectIdentifier?
     /// The gate that decides about a state; nil if it is kept without consent.
     var gate: ObjectIdentifier?
-    /// Objects of several pipelines can have it together, and those of one pipeline behind one gate.
+    /// Whether others can make the same claim: objects of other pipelines, and objects behind the same gate.
     var isShared = false
 
     /// The keys of a state's names. A disk is asked, which can hang: call this without a lock.

@@ -108,8 +108,8 @@ package final class StateGate: KeptState {
 
     /// Claims the places of a state for this pipeline, until ``release()``. One place has one owner in a process.
     ///
-    /// Objects that share their state can have it together if they have the same gate, because a denial removes the state of
-    /// all of them.
+    /// Objects that share their state can all claim its places if they have the same gate, because a denial removes the
+    /// state of all of them.
     ///
     /// - Parameters:
     ///   - names: Where the state is kept, such as paths of files.

@@ -102,7 +102,7 @@ struct MixpanelFormat: WireFormat {
     private static let events = ""
     /// The names that the format writes itself.
     private static let names: Set<String> = ["time", "distinct_id", "$insert_id", "$device_id", "$user_id"]
-    /// The same and those of single verbs.
+    /// ``names``, and the names that single verbs add.
     private static let allNames = names.union(["alias", "$anon_distinct_id", "$identified_id"])
 
     private func write(_ event: Event, to json: inout JSONWriter) {
