@@ -23,8 +23,7 @@ public struct HTTPRequest: Sendable {
     /// A retry differs from the first attempt in this time. Its event times differ only if the skew has changed in
     /// between.
     public var sendTime: Timestamp
-    /// The number of earlier attempts to send events of the batch, since one succeeded for all of its events. 0 for the first
-    /// attempt.
+    /// The number of failed attempts to send events of the batch, since a request of it was last accepted without a failure.
     public var retryCount: Int
     /// A UUID of the batch. Every attempt to send it has the same one, and so has each of its parts, such as the events
     /// that remain after a partial answer. After a restart of the process, a batch has a new one.
@@ -171,7 +170,8 @@ extension HTTPRequest {
         for (name, value) in headers {
             try SluiceError.require(name.isHTTPToken, "a header's name is invalid; use letters, digits and -")
             // A tab is a blank in a value (RFC 9110, 5.5).
-            if !value.isEmpty, let flaw = String(value.map { $0 == "\t" ? " " : $0 }).flaw {
+            let text = String(decoding: value.utf8.map { $0 == 0x09 ? 0x20 : $0 }, as: UTF8.self)
+            if !value.isEmpty, let flaw = text.flaw {
                 throw SluiceError(.invalidArgument, "the value of the header \(name) \(flaw)")
             }
             try SluiceError.require(

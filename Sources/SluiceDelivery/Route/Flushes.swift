@@ -22,8 +22,8 @@ struct Flushes: Sendable {
         var critical: Int
         /// Critical events in the store that were tracked after the flush began.
         var laterCritical = 0
-        /// The places of the flush's events without a verdict in each open batch.
-        var batches: [Batch.ID: Set<Int>]
+        /// The places of the flush's events without a verdict in each open batch, in order.
+        var batches: [Batch.ID: [Int]]
         var report = FlushReport()
 
         var waiting: Int { max(0, untaken) + batches.values.reduce(0) { $0 + $1.count } }
@@ -37,7 +37,7 @@ struct Flushes: Sendable {
                 critical = max(0, critical - own)
                 laterCritical = max(0, laterCritical - (count - own))
             }
-            if own > 0 { batches[batch.id] = Set(0..<own) }
+            if own > 0 { batches[batch.id] = Array(0..<own) }
         }
 
         /// Counts events that have left a batch.
@@ -46,7 +46,7 @@ struct Flushes: Sendable {
         mutating func left(_ places: [Int], _ id: Batch.ID) -> Int {
             guard var own = batches.removeValue(forKey: id) else { return 0 }
             let before = own.count
-            own.subtract(places)
+            own.remove(places)
             if !own.isEmpty { batches[id] = own }
             return before - own.count
         }
@@ -70,7 +70,7 @@ struct Flushes: Sendable {
         flushes.append(
             Flush(
                 deadline: deadline, resume: resume, untaken: untaken, critical: min(critical, untaken),
-                batches: Dictionary(open.map { ($0.id, Set($0.rest)) }, uniquingKeysWith: { $0.union($1) })))
+                batches: Dictionary(open.map { ($0.id, $0.rest) }, uniquingKeysWith: { first, _ in first })))
     }
 
     mutating func end(_ which: End, _ ledger: RouteLedger) {

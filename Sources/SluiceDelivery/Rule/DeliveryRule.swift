@@ -39,7 +39,7 @@ struct DeliveryRule: Sendable {
         let failure: Answer.Failure
     }
 
-    /// A search takes no other batch while it has so many bytes to send.
+    /// The bytes to read ahead for probes. More is read only when each of these events has failed alone.
     let maximumSearch: Int
     /// If the batches whose events are all set aside have more bytes, no answer protects an event.
     private let maximumSetAside: Int
@@ -67,7 +67,7 @@ struct DeliveryRule: Sendable {
     private static let maximumRetryAfter = Duration.seconds(3_600)
 
     /// `capacity` is the number of bytes that the store keeps. Good events are found behind many bad ones, but the store can't
-    /// evict events that a search has taken. `maximum` is the largest batch that the transport takes.
+    /// evict events that were read ahead. `maximum` is the largest batch that the transport takes.
     init(_ policy: DeliveryPolicy, maximum: BatchSize = .unlimited, capacity: Int = .max) {
         pause = Pause(policy)
         sizes = BatchSizes(policy, maximum: maximum)
@@ -87,7 +87,7 @@ struct DeliveryRule: Sendable {
 
     /// Takes events out of an open batch that the host has erased.
     ///
-    /// - Returns: whether no other events are left. The batch is then forgotten, and the store must remove it.
+    /// - Returns: true if the batch has no other events. It is then forgotten, and the store must remove it.
     mutating func erase(_ places: [Int], of id: Batch.ID) -> Bool {
         guard let index = index(of: id) else { return true }
         resolve(places, in: index, isAccepted: false)
@@ -199,7 +199,8 @@ struct DeliveryRule: Sendable {
         if !accepted.isEmpty { rejected += self.accepted(accepted.count, at: now) }
         if let failure = answer.failure {
             open[index].retries += 1
-            fail(answer.failed.map { places($0).map(open[index].key) }, failure, at: now, random)
+            let failed = answer.failed.map { places($0).map(open[index].key) }
+            fail(failed, failure, besideAccepted: !accepted.isEmpty, at: now, random)
         } else if !accepted.isEmpty {
             open[index].retries = 0
         }
@@ -269,7 +270,8 @@ struct DeliveryRule: Sendable {
     }
 
     private mutating func fail(
-        _ groups: [[EventKey]], _ failure: Answer.Failure, at now: Duration, _ random: () -> UInt64
+        _ groups: [[EventKey]], _ failure: Answer.Failure, besideAccepted: Bool, at now: Duration,
+        _ random: () -> UInt64
     ) {
         row += 1
         // The first and the last failure of a row can have a witness.
@@ -284,8 +286,9 @@ struct DeliveryRule: Sendable {
         }
         var named = min(max(failure.after ?? .zero, .zero), Self.maximumRetryAfter)
         let isExpected = isSearching && blame.isReceiverWell && row < Self.outage
-        // A receiver that is well, and accepts others, names a time for these events only.
-        if named > .zero, isExpected, !keys.isEmpty, keys.allSatisfy(blame.isBlamed) {
+        // A receiver that accepts others names a time for these events only.
+        let isOwn = besideAccepted || isExpected && keys.allSatisfy(blame.isBlamed)
+        if named > .zero, isOwn, !keys.isEmpty {
             let due = now + named + pause.wait(0, failure.kind, chance: blame.chance, random())
             for key in keys { blame.change(key) { ($0.due, $0.named) = (max($0.due, due), due) } }
             named = .zero
@@ -320,7 +323,7 @@ struct DeliveryRule: Sendable {
 
     private mutating func resolve(_ places: [Int], in index: Int, isAccepted: Bool) {
         let keys = blame.isEmpty && failed.isEmpty ? [] : places.map(open[index].key)
-        open[index].remove(places)
+        open[index].rest.remove(places)
         waiting -= places.count
         let gone = failed.isEmpty ? [] : Set(keys)
         for index in failed.indices {

@@ -16,6 +16,9 @@ extension String {
     /// The flaw of a text that a host passes as a name or a key, and how to mend it: it is blank, contains a control
     /// character or a newline, or has a space or an invisible character at an end.
     package var flaw: String? {
+        // Each header of each request is such a text, and Unicode's tables take 900 instructions for a letter.
+        let isPrintable = utf8.allSatisfy { 0x20...0x7E ~= $0 }
+        if isPrintable, let first = utf8.first, first > 0x20, utf8.last != 0x20 { return nil }
         guard !isBlank, let first = unicodeScalars.first, let last = unicodeScalars.last else {
             return "is empty or blank: pass a value"
         }

@@ -78,8 +78,8 @@ import Testing
                 expected[key]?.rejected += waiting.intersection(rejected).count
                 expected[key]?.waiting = waiting.subtracting(accepted).subtracting(rejected)
             }
-            open[index].remove(zip(places, isAccepted).filter { _, accepted in accepted }.map(\.0))
-            open[index].remove(dead.map(\.key.place))
+            open[index].rest.remove(zip(places, isAccepted).filter { _, accepted in accepted }.map(\.0))
+            open[index].rest.remove(dead.map(\.key.place))
             if open[index].rest.isEmpty { open.remove(at: index) }
         }
 

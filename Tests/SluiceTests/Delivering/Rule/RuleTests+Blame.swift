@@ -63,6 +63,23 @@ extension RuleTests {
         #expect(bench.send(Self.accepted) == ["a"])
     }
 
+    @Test(
+        "A time beside accepted events is for the others of the answer", arguments: [1, 2, 5],
+        [Verdict.hold(reason: "no", after: .seconds(600)), .retry(after: .seconds(600))])
+    func timeBesideAccepted(count: Int, late: Verdict) {
+        let others = (1...count).map { "late \($0)" }
+        var bench = Bench([["a"] + others, ["b"], ["c"]])
+        bench.send(.each([.accepted] + others.map { _ in late }, status: 403))
+        #expect(bench.pause == 0 && bench.rule.setAside == count)
+        #expect(bench.send(Self.accepted) == ["b"] && bench.send(Self.accepted) == ["c"])
+        bench.rule.endWaits()
+        #expect(bench.next() == nil)
+        bench.now += .seconds(602)
+        for _ in 0..<count where bench.rule.waiting > 0 {
+            #expect(others.contains(bench.send(Self.accepted).first ?? ""))
+        }
+    }
+
     @Test("An event that is erased blames none of its neighbours any more")
     func erasedEventBlamesNone() {
         var bench = Bench([["0"], ["a", "b"], ["1"], ["2"]])
