@@ -23,6 +23,20 @@ struct AcceptingTransport: Transport {
     func send(_ batch: Batch) async throws -> Verdicts { .all(.accepted) }
 }
 
+struct AcceptingClient: HTTPClient {
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse { HTTPResponse(status: 204) }
+}
+
+/// Waits until `body` has ended.
+func wait(for body: @escaping @Sendable () async throws -> Void) {
+    let done = DispatchSemaphore(value: 0)
+    Task {
+        try await body()
+        done.signal()
+    }
+    done.wait()
+}
+
 /// The same as in Examples/Benchmarks: 5 strings, 3 integers, 2 doubles and 2 booleans.
 func properties(_ index: Int) -> Properties {
     [
@@ -184,6 +198,18 @@ func run(_ row: String, _ events: Int, in folder: String) throws {
             var request = HTTPRequest(url: "https://shop.example")
             try format.encode(batch, into: &request)
         }
+    case "request":
+        let batch = Batch(id: 1, events: try lines(50, in: folder))
+        let transport = HTTPTransport(
+            to: "https://shop.example/events", headers: ["Authorization": "Bearer 0123456789abcdef"],
+            configuration: .init(gzip: false, client: AcceptingClient()))
+        try transport.open()
+        wait {
+            for _ in 0..<events / 50 {
+                let verdicts = try await transport.send(batch)
+                precondition(verdicts == .all(.accepted, status: 204))
+            }
+        }
     case "append", "next-batch":
         let line = try lines(1, in: folder)[0]
         let store = try openStore(in: folder)
@@ -208,14 +234,11 @@ func run(_ row: String, _ events: Int, in folder: String) throws {
     case "deliver", "deliver-memory":
         let pipeline = try pipeline(stages: false, disk: row == "deliver", in: folder)
         track(events, pipeline)
-        let done = DispatchSemaphore(value: 0)
-        Task {
+        wait {
             pipeline.resumeDelivery()
             let ledger = await pipeline.shutdown(timeout: .seconds(600))
             precondition(ledger.routes[0].delivered == events)
-            done.signal()
         }
-        done.wait()
     case "typed-encodable", "typed-planned":
         var count = 0
         for index in 0..<events {

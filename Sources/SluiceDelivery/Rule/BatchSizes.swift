@@ -3,10 +3,8 @@
 struct BatchSizes: Sendable {
     private let small: BatchSize
     private let large: BatchSize
-    /// The most events of a part.
-    private var limit = Int.max
-    /// Parts that the receiver must accept before ``limit`` is doubled.
-    private var pause = 0
+    /// The most events of a part, and the parts that the receiver must accept before it is doubled.
+    private var limit = (events: Int.max, left: 0)
     /// Failures since the last acceptance that can be due to the size of their part.
     private var failures = (count: 0, events: 0)
 
@@ -14,7 +12,7 @@ struct BatchSizes: Sendable {
     private static let mostFailures = 2
     /// At a receiver that never takes larger ones, one request in twenty is refused. Twice as many would make a search slow,
     /// because smaller parts have fewer good events beside a bad one.
-    private static let pause = 20
+    private static let acceptances = 20
 
     init(_ policy: DeliveryPolicy, maximum: BatchSize) {
         func size(_ size: BatchSize) -> BatchSize {
@@ -29,16 +27,16 @@ struct BatchSizes: Sendable {
 
     /// The size of the next part of a batch that was taken with this size.
     func part(of size: BatchSize) -> BatchSize {
-        size.events <= limit ? size : BatchSize(events: limit, bytes: size.bytes)
+        size.events <= limit.events ? size : BatchSize(events: limit.events, bytes: size.bytes)
     }
 
-    /// Records the answer to a part of so many events, while events are searched for or not.
-    mutating func record(_ answer: Answer, events: Int, isSearching: Bool = false) {
+    /// Records the answer to a part of so many events, of which some are blamed or none.
+    mutating func record(_ answer: Answer, events: Int, isBlamed: Bool = false) {
         if answer.isOversized { return halve(events) }
         if let failure = answer.failure, events > 1 {
             if failure.isTooLarge {
                 // A search sends ever smaller parts, whatever their size has to do with it.
-                if !isSearching { failures = (Self.mostFailures, events) }
+                if !isBlamed { failures = (Self.mostFailures, events) }
             } else if failure.status == nil, failure.kind == .passing, events > small.events {
                 failures = (failures.count + 1, events)
             }
@@ -47,20 +45,19 @@ struct BatchSizes: Sendable {
         if failures.count >= Self.mostFailures, failures.events > events {
             // The receiver works, and takes smaller parts.
             halve(failures.events)
-        } else if pause > 0 {
-            pause -= 1
-            if pause == 0 { double() }
+        } else if limit.left > 0 {
+            limit.left -= 1
+            if limit.left == 0 { double() }
         }
         failures.count = 0
     }
 
     private mutating func halve(_ events: Int) {
-        limit = max(1, min(limit, events) / 2)
-        (pause, failures.count) = (Self.pause, 0)
+        limit = (max(1, min(limit.events, events) / 2), Self.acceptances)
+        failures.count = 0
     }
 
     private mutating func double() {
-        limit = limit < large.events / 2 ? 2 * limit : .max
-        if limit < .max { pause = Self.pause }
+        limit = limit.events < large.events / 2 ? (2 * limit.events, Self.acceptances) : (.max, 0)
     }
 }

@@ -21,12 +21,19 @@ extension DeliveryRule {
         // Bad events often stand side by side, so the probe jumps over some batches, and further after more failures.
         let skip = 1 << ((row - 1) % min(4 + row / 4, 10))
         let last = Set((failed.last?.groups ?? []).joined())
+        // Behind a balancer, all requests directly after an acceptance can go to a broken server. The next one goes elsewhere.
+        if row == 1, last.count == 1, let key = last.first, suspects.contains(key), blame[key].named <= now {
+            return .send(Part(open[index(of: key.batch) ?? 0], [key.place]))
+        }
         // Each event is asked alone once before any is asked twice.
         let others = candidates { blame.isFree($0, at: now) && blame[$0].tries == 0 && !last.contains($0) }
+        if others.isEmpty, take == nil || isStoreFailing, pauses.setAside.end > now {
+            return .wait(until: earliest.map { max(pauses.setAside.end, $0) })
+        }
         var ahead: Int { candidates { blame.isFree($0, at: now) }.reduce(0) { $0 + open[$1.batch].bytes } }
         if let take, !isStoreFailing, others.count < skip, others.isEmpty || ahead < maximumSearch { return take }
-        let whole = wholePart(now) ?? blamedPart(now)
-        if let whole, random().fraction <= max(row > 1 ? 0.25 : 0, blame.chance) { return .send(whole) }
+        var whole: Part? { wholePart(now) ?? blamedPart(now) }
+        if random().fraction <= max(row > 1 ? 0.25 : 0, blame.chance), let whole { return .send(whole) }
         let part = probe(others, skip, last, now, random) ?? leastTried(now) ?? whole
         return part.map { .send($0) } ?? take ?? .wait(until: earliest)
     }

@@ -32,6 +32,9 @@ struct DeliveryRule: Sendable {
         }
     }
 
+    /// What a failure delays.
+    typealias Pauses = (route: Pause, setAside: Pause)
+
     /// An event that becomes a dead letter.
     struct Refused: Sendable {
         let key: EventKey
@@ -46,7 +49,8 @@ struct DeliveryRule: Sendable {
     /// The batches that the store has handed out, in the order of taking.
     private(set) var open: [OpenBatch] = []
     private(set) var blame = Blame()
-    private var pause: Pause
+    /// A row that says nothing against the receiver delays only what is set aside: others are sent, and end the row.
+    private(set) var pauses: Pauses
     private(set) var sizes: BatchSizes
     let maximumInFlight: Int
     /// The number of failures since the last acceptance.
@@ -54,6 +58,9 @@ struct DeliveryRule: Sendable {
     /// The first and the last failures since the last acceptance, with the events that each can blame, in groups.
     private(set) var failed: [(groups: [[EventKey]], failure: Answer.Failure)] = []
     private(set) var probeEvents = 1
+    /// Events that failed alone directly after an acceptance, and not elsewhere since. It says nothing new when they do so
+    /// again, until another request directly after an acceptance is accepted.
+    private(set) var suspects: Set<EventKey> = []
     /// Whether the last take failed, and no answer has come since. Open events are sent before the next take.
     private(set) var isStoreFailing = false
     /// Events without a final verdict in all open batches.
@@ -69,7 +76,7 @@ struct DeliveryRule: Sendable {
     /// `capacity` is the number of bytes that the store keeps. Good events are found behind many bad ones, but the store can't
     /// evict events that were read ahead. `maximum` is the largest batch that the transport takes.
     init(_ policy: DeliveryPolicy, maximum: BatchSize = .unlimited, capacity: Int = .max) {
-        pause = Pause(policy)
+        pauses = (Pause(policy), Pause(policy))
         sizes = BatchSizes(policy, maximum: maximum)
         maximumInFlight = policy.maximumBatchesInFlight
         maximumSearch = min(8 << 20, capacity / 2)
@@ -108,7 +115,7 @@ struct DeliveryRule: Sendable {
         Part(batch, batch.prefix(places, sizes.part(of: batch.size)))
     }
 
-    private func index(of id: Batch.ID) -> Int? { open.firstIndex { $0.id == id } }
+    func index(of id: Batch.ID) -> Int? { open.firstIndex { $0.id == id } }
 
     /// Events with a final verdict in batches that the store still has.
     var resolved: Int { open.reduce(0) { $0 + $1.batch.events.count - $1.rest.count } }
@@ -117,7 +124,7 @@ struct DeliveryRule: Sendable {
     var isInDoubt: Bool { row > 0 }
 
     /// Whether the route must send as soon as it may, whatever its triggers say: after a failure or a pause.
-    var mustRetry: Bool { isInDoubt || pause.end > .past }
+    var mustRetry: Bool { isInDoubt || pauses.route.end > .past }
 
     /// The last failure; nil after an acceptance.
     var lastFailure: Answer.Failure? { failed.last?.failure }
@@ -137,17 +144,23 @@ struct DeliveryRule: Sendable {
     // MARK: Offers
 
     /// When the last pause ends or ended; nil without one.
-    var pauseEnd: Duration? { pause.end > .past ? pause.end : nil }
+    var pauseEnd: Duration? {
+        let end = max(pauses.route.end, isInDoubt ? pauses.setAside.end : .past)
+        return end > .past ? end : nil
+    }
 
-    /// When the pause ends; nil without one.
-    func pauseEnd(at now: Duration) -> Duration? { pause.end > now ? pause.end : nil }
+    /// When the route's pause ends; nil without one.
+    func pauseEnd(at now: Duration) -> Duration? { pauses.route.end > now ? pauses.route.end : nil }
 
     /// Ends the pause and the waits of events, because the host asks for it or there is another network. A time that the
     /// receiver has named stays.
     ///
     /// A network that comes and goes ends few pauses of a receiver that accepts nothing.
     mutating func endWaits(byNetwork isNetwork: Bool = false) {
-        if pause.endEarly(byNetwork: isNetwork, isInDoubt: isInDoubt) { blame.endWaits() }
+        if pauses.route.endEarly(byNetwork: isNetwork, isInDoubt: isInDoubt) {
+            _ = pauses.setAside.endEarly(byNetwork: false, isInDoubt: isInDoubt)
+            blame.endWaits()
+        }
     }
 
     /// Decides the next step.
@@ -179,8 +192,9 @@ struct DeliveryRule: Sendable {
     /// - Returns: the actions for the store. Call ``settled(_:_:)`` when it has done them.
     mutating func apply(_ answer: Answer, to part: Part, at now: Duration, random: () -> UInt64) -> [Action] {
         isStoreFailing = false
-        sizes.record(answer, events: part.places.count, isSearching: isSearching)
         guard let index = index(of: part.batch.id) else { return [] }
+        let isBlamed = !blame.isEmpty && part.places.contains { blame.isBlamed(open[index].key($0)) }
+        sizes.record(answer, events: part.places.count, isBlamed: isBlamed)
         let places = { (indices: [Int]) in
             indices.count == part.places.count ? part.places : indices.map { part.places[$0] }
         }
@@ -191,7 +205,7 @@ struct DeliveryRule: Sendable {
         let accepted = places(answer.accepted)
         if !accepted.isEmpty { resolve(accepted, in: index, isAccepted: true) }
         // Events with the same time stay together.
-        let jitter = answer.later.isEmpty ? .zero : pause.wait(0, .passing, chance: blame.chance, random())
+        let jitter = answer.later.isEmpty ? .zero : pauses.route.wait(0, .passing, chance: blame.chance, random())
         for (number, after) in answer.later {
             let due = now + jitter + min(after, Self.maximumRetryAfter)
             blame.change(open[index].key(part.places[number])) { ($0.tries, $0.due, $0.named) = (1, due, due) }
@@ -221,15 +235,22 @@ struct DeliveryRule: Sendable {
         return actions
     }
 
+    /// Whether nothing in the row speaks against the receiver: it is one failure, or consists of events alone, and at most one
+    /// of them is new.
+    private var isClear: Bool {
+        let groups = failed.flatMap(\.groups)
+        let new = Set(groups.compactMap(\.first).filter { !blame.isBlamed($0) })
+        return row == 1 || groups.allSatisfy { $0.count == 1 } && new.count <= 1
+    }
+
     /// Ends the row. Each failure with a witness blames its events.
     ///
     /// - Returns: the guilty ones.
     private mutating func accepted(_ count: Int, at now: Duration) -> [Refused] {
         blame.countAcceptance()
-        // Nothing in the row speaks against the receiver: it consists of events alone, and at most one of them is new.
-        let groups = failed.flatMap(\.groups)
-        let new = Set(groups.compactMap(\.first).filter { !blame.isBlamed($0) })
-        let isClear = row == 1 || row < Self.outage && groups.allSatisfy { $0.count == 1 } && new.count <= 1
+        if row == 0 { suspects = [] }
+        let isClear = isClear
+        blame.forgetOutage(at: now)
         var (alone, blamed) = ([EventKey](), Set<EventKey>())
         for (index, failed) in failed.enumerated() {
             let isEdge = !isClear && row < Self.outage && (index == 0 || index == self.failed.count - 1)
@@ -238,7 +259,14 @@ struct DeliveryRule: Sendable {
                     blame.countChance()
                     continue
                 }
-                let witnesses = isClear && blamed.insert(first).inserted ? 2 : isEdge ? 1 : 0
+                var counts = isClear && !blamed.contains(first)
+                if group.count == 1, index > 0 {
+                    suspects.remove(first)
+                } else if group.count == 1, !suspects.insert(first).inserted {
+                    counts = false
+                }
+                if counts { blamed.insert(first) }
+                let witnesses = counts ? 2 : isEdge ? 1 : 0
                 blame.add(group, failed.failure, witnesses: witnesses)
                 if group.count == 1, witnesses == 2 { alone.append(first) }
             }
@@ -246,9 +274,9 @@ struct DeliveryRule: Sendable {
         blame.weigh()
         let isCrowded = !alone.isEmpty && isCrowded(at: now)
         let guilty = alone.sorted { $0.place < $1.place }.compactMap { reject($0, isCrowded: isCrowded) }
+        pauses.route.accepted(at: now)
+        pauses.setAside.accepted(at: now)
         (row, failed) = (0, [])
-        blame.forgetOutage(at: now)
-        pause.accepted(at: now)
         probeEvents = min(Self.maximumProbe, max(probeEvents, 2 * count))
         return guilty
     }
@@ -289,23 +317,27 @@ struct DeliveryRule: Sendable {
         // A receiver that accepts others names a time for these events only.
         let isOwn = besideAccepted || isExpected && keys.allSatisfy(blame.isBlamed)
         if named > .zero, isOwn, !keys.isEmpty {
-            let due = now + named + pause.wait(0, failure.kind, chance: blame.chance, random())
+            let due = now + named + pauses.route.wait(0, failure.kind, chance: blame.chance, random())
             for key in keys { blame.change(key) { ($0.due, $0.named) = (max($0.due, due), due) } }
             named = .zero
         }
         // After a first failure, a probe follows without a pause, unless the receiver has just recovered. A part that fails
         // during a pause was sent before it.
-        guard (row > 1 || pause.hasGrown && !isBlamed) && pause.end <= now || named > .zero else { return }
+        let isDoubtful = row > 1 || pauses.route.hasGrown && !isBlamed
+        guard isDoubtful && pauses.route.end <= now || named > .zero else { return }
         // Refusals after another failure can be the same outage.
         let refusals = failed.allSatisfy { $0.failure.kind == .refused } ? row : 0
-        pause.begin(
+        let isEvents = row > 1 && isClear && blame.isReceiverWell && named == .zero
+        let which = isEvents ? \Pauses.setAside : \.route
+        if row > 1, !isEvents { pauses.route.grow(as: pauses.setAside) }
+        pauses[keyPath: which].begin(
             failure.kind, named: named, refusals: refusals, isExpected: isExpected,
             chance: blame.chance, at: now, random())
     }
 
     /// The store has events that it can't return now.
     mutating func storeFailed(at now: Duration, random: () -> UInt64) {
-        pause.begin(.broken, chance: blame.chance, at: now, random())
+        pauses.route.begin(.broken, chance: blame.chance, at: now, random())
         isStoreFailing = true
     }
 
@@ -315,7 +347,7 @@ struct DeliveryRule: Sendable {
     ) {
         let tries = blame[key].tries + 1
         let kind = blame.isBlamed(key) ? .refused : kind
-        let due = now + pause.wait(Double(tries - 1), kind, after: tries, chance: blame.chance, random())
+        let due = now + pauses.route.wait(Double(tries - 1), kind, after: tries, chance: blame.chance, random())
         blame.change(key) { ($0.tries, $0.due, $0.named) = (tries, due, .past) }
     }
 

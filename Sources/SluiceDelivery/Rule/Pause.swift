@@ -50,6 +50,9 @@ struct Pause: Sendable {
         exponent = min(exponent + (isShort ? 0.5 : 1), Self.maximumExponent)
     }
 
+    /// Makes the next one at least as long as another one's.
+    mutating func grow(as other: Pause) { exponent = max(exponent, other.exponent) }
+
     /// The receiver has accepted events.
     mutating func accepted(at now: Duration) {
         if !isFixed(at: now) { state = .none }

@@ -166,6 +166,38 @@ import Testing
     @Test("Good events arrive within minutes, however many bad ones there are", arguments: run(badEvents))
     func badEventsDelay(_ scenario: Scenario) { scenario.check() }
 
+    @Test(
+        "Bad events that wait since yesterday delay no others", arguments: [403, 400, 500, 429, 0], [1, 20])
+    func knownBadEvents(status: Int, good: Int) {
+        for seed in 0..<Trials.count(full: 20, few: 2) {
+            let days = 0..<10
+            let world = RuleWorld(
+                0, bad: days.map { $0 * (good + 1) }, status, seed: seed,
+                arrivals: days.flatMap { day in
+                    let begin = Double(day) * 86_400
+                    return Self.every(0, 1, from: begin, times: 1) + Self.every(0, good, from: begin + 50_000, times: 1)
+                })
+            world.run(until: .seconds(900_000), isDone: { _ in false })
+            let late = world.arrived.map { event, time in
+                time / .seconds(1) - Double(event / (good + 1)) * 86_400 - 50_000
+            }
+            #expect(world.fault == nil && world.missing == 0 && world.goodDead == 0)
+            #expect(late.count == 10 * good && late.max() ?? .infinity < 30, "\(late.max() ?? 0) s")
+            #expect(world.requests < ([403, 400].contains(status) ? 1_000 : 4_000), "\(world.requests) requests")
+        }
+    }
+
+    @Test("A limit of 50 events is learned beside an event that always waits", arguments: [413])
+    func sizeBesideStuckEvent(status: Int) {
+        for seed in 0..<Trials.count(full: 20, few: 2) {
+            let world = Self.world(5_000, seed, bad: [3], 429) { _, events in .status(events.count > 50 ? status : 200)
+            }
+            let facts = "\(world.requests) requests, \(world.outOfOrder) out of order"
+            #expect(world.fault == nil && world.missing == 0 && world.goodDead == 0)
+            #expect(world.requests < 400 && world.outOfOrder < 1_500, "\(facts)")
+        }
+    }
+
     static let found: [Scenario] = {
         var list: [Scenario] = []
         for status in [403, 400, 500, 0] {
@@ -293,6 +325,20 @@ import Testing
                 list.append(
                     Scenario(name + ", 20 events each 15 s", Limits(), seeds: (20, servers == 2 ? 1 : 0)) {
                         world(0, $0, arrivals: every(15, 20, times: 100)) { world, _ in
+                            .status(world.requests % servers < broken ? status : 200)
+                        }
+                    })
+                for batch in [1, 5, 20] {
+                    list.append(
+                        Scenario(name + ", batches of \(batch)", Limits(), seeds: (20, servers < 4 ? 1 : 0)) {
+                            world(1_000, $0, batch: batch) { world, _ in
+                                .status(world.requests % servers < broken ? status : 200)
+                            }
+                        })
+                }
+                list.append(
+                    Scenario(name + ", 5 events and a flush each second", Limits(), seeds: (20, servers < 4 ? 1 : 0)) {
+                        world(0, $0, arrivals: every(1, 5, times: 500), flushEvery: .seconds(1)) { world, _ in
                             .status(world.requests % servers < broken ? status : 200)
                         }
                     })

@@ -323,7 +323,8 @@ final class RuleWorld {
             if case .retry(let after?) = verdict.kind, after > .zero { namedTimes[event] = now + after }
         }
         failuresInChain = accepted.isEmpty ? failuresInChain + 1 : 0
-        if failuresInChain > 2, !isParallel, list.isEmpty { fail("three failures without a wait") }
+        // A blamed event, twice, and two others.
+        if failuresInChain > 4, !isParallel, list.isEmpty { fail("five failures without a wait") }
         guard isLearned else { return unlearned.formUnion(accepted) }
         unlearned.subtract(accepted)
         let answer = Answer(verdicts, count: events.count)
