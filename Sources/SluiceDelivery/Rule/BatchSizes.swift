@@ -30,7 +30,7 @@ struct BatchSizes: Sendable {
         size.events <= limit.events ? size : BatchSize(events: limit.events, bytes: size.bytes)
     }
 
-    /// Records the answer to a part of so many events, of which some are blamed or none.
+    /// Records the answer to a part of so many events. `isBlamed` tells whether some of them are.
     mutating func record(_ answer: Answer, events: Int, isBlamed: Bool = false) {
         if answer.isOversized { return halve(events) }
         if let failure = answer.failure, events > 1 {
