@@ -58,8 +58,8 @@ struct DeliveryRule: Sendable {
     /// The first and the last failures since the last acceptance, with the events that each can blame, in groups.
     private(set) var failed: [(groups: [[EventKey]], failure: Answer.Failure)] = []
     private(set) var probeEvents = 1
-    /// Events that failed alone directly after an acceptance, and not elsewhere since. It says nothing new when they do so
-    /// again, until another request directly after an acceptance is accepted.
+    /// Events that failed alone directly after an acceptance. It says nothing new when they do so again, until another request
+    /// directly after an acceptance is accepted.
     private(set) var suspects: Set<EventKey> = []
     /// Whether the last take failed, and no answer has come since. Open events are sent before the next take.
     private(set) var isStoreFailing = false
@@ -259,13 +259,9 @@ struct DeliveryRule: Sendable {
                     blame.countChance()
                     continue
                 }
-                var counts = isClear && !blamed.contains(first)
-                if group.count == 1, index > 0 {
-                    suspects.remove(first)
-                } else if group.count == 1, !suspects.insert(first).inserted {
-                    counts = false
-                }
-                if counts { blamed.insert(first) }
+                // The first failure of a row came directly after an acceptance.
+                let isRepeated = index == 0 && group.count == 1 && !suspects.insert(first).inserted
+                let counts = isClear && !isRepeated && blamed.insert(first).inserted
                 let witnesses = counts ? 2 : isEdge ? 1 : 0
                 blame.add(group, failed.failure, witnesses: witnesses)
                 if group.count == 1, witnesses == 2 { alone.append(first) }

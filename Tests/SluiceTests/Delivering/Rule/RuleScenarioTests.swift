@@ -336,12 +336,19 @@ import Testing
                             }
                         })
                 }
-                list.append(
-                    Scenario(name + ", 5 events and a flush each second", Limits(), seeds: (20, servers < 4 ? 1 : 0)) {
-                        world(0, $0, arrivals: every(1, 5, times: 500), flushEvery: .seconds(1)) { world, _ in
-                            .status(world.requests % servers < broken ? status : 200)
-                        }
-                    })
+                for (batch, after) in [(100, nil), (1, nil), (1, Duration.seconds(5))] {
+                    let name = name + ", 5 events and a flush each second, batches of \(batch)"
+                    list.append(
+                        Scenario(
+                            after == nil ? name : name + ", Retry-After", Limits(), seeds: (20, servers < 3 ? 1 : 0)
+                        ) {
+                            world(
+                                200, $0, batch: batch, arrivals: every(1, 5, times: 300), flushEvery: .seconds(1)
+                            ) { world, _ in
+                                world.requests % servers < broken ? .status(status, after: after) : .status(200)
+                            }
+                        })
+                }
             }
             list.append(
                 Scenario("three in flight, \(status) at random, p = 0.5, six bad", Limits(), seeds: (20, 2)) {

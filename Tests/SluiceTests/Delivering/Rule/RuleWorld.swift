@@ -304,7 +304,8 @@ final class RuleWorld {
         case .status(let status, let after):
             verdicts = Self.verdicts(status, after: after)
             if status == 200 { list = events.map { _ in .accepted } }
-            if let after, rule.isSearching, events.contains(where: bad.contains) {
+            let isBlamed = part.places.allSatisfy { rule.blame.isBlamed(EventKey(batch: part.batch.id, place: $0)) }
+            if let after, rule.isSearching, isBlamed || events.contains(where: bad.contains) {
                 // Others are accepted, so it is the time of these.
                 for event in events { namedTimes[event] = now + min(after, .seconds(3_600)) }
             } else if let after {
