@@ -184,6 +184,8 @@ struct RouteState: Sendable {
             endFlushes(.complete)
             return .send(part)
         case .take(let size):
+            // The store can have nothing but the events that it is about to learn of. The worker would ask in a loop.
+            if unsettled > 0 { return .wait(inputs: waiters.inputs) }
             _ = gate.enter()
             taking = waiters.inputs
             return .take(size)

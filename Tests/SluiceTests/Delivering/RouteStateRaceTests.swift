@@ -96,4 +96,21 @@ import Testing
         #expect(route.reports[flush]?.delivered == 1)
         #expect(route.fault == nil)
     }
+
+    @Test("while the store is told of an answer, no other worker asks it in a loop for events that it may not have")
+    func unsettledEventsAreAwaited() throws {
+        let policy = DeliveryPolicy(batch: BatchSize(events: 2, bytes: .max), maximumBatchesInFlight: 2)
+        var state = RouteState(name: "main", policy: policy, maximumBatchSize: .unlimited)
+        state.opened(Backlog(events: 4, bytes: 400))
+        func next() -> Step { state.next(at: .zero, random: { .max }) }
+        guard case .take(let size) = next() else { return #expect(Bool(false)) }
+        state.took(Batch(id: 1, events: lines(1...2)), size)
+        guard case .send(let part) = next() else { return #expect(Bool(false)) }
+        let answer = state.answered(part, .all(.accepted), at: .zero, random: { .max })
+        let settlement = try #require(answer)
+        guard case .wait(let inputs) = next() else { return #expect(Bool(false)) }
+        state.finish(settlement)
+        #expect(state.waiters.inputs > inputs)
+        guard case .take = next() else { return #expect(Bool(false)) }
+    }
 }

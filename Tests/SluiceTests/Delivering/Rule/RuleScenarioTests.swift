@@ -340,7 +340,7 @@ import Testing
                     let name = name + ", 5 events and a flush each second, batches of \(batch)"
                     list.append(
                         Scenario(
-                            after == nil ? name : name + ", Retry-After", Limits(), seeds: (20, servers < 3 ? 1 : 0)
+                            after == nil ? name : name + ", Retry-After", Limits(), seeds: (20, servers < 3 ? 2 : 0)
                         ) {
                             world(
                                 200, $0, batch: batch, arrivals: every(1, 5, times: 300), flushEvery: .seconds(1)
