@@ -120,10 +120,7 @@ import Testing
         var list: [Scenario] = []
         for status in statuses {
             list.append(
-                Scenario(
-                    "500 bad (\(status)) in front of 500",
-                    Limits(first: 60, last: 600, requests: status == 413 ? 700 : 60)
-                ) {
+                Scenario("500 bad (\(status)) in front of 500", Limits(first: 60, last: 600, requests: 60)) {
                     world(1_000, $0, bad: Array(0..<500), status)
                 })
         }
@@ -154,6 +151,10 @@ import Testing
             list.append(
                 Scenario("every third of 150 bad (\(status))", Limits(first: 60, last: 600), seeds: seeds) {
                     world(150, $0, bad: Array(stride(from: 0, to: 150, by: 3)), status)
+                })
+            list.append(
+                Scenario("three of four in 500 bad (\(status))", Limits(last: 15_000), seeds: (5, seeds.few)) {
+                    world(500, $0, bad: (0..<500).filter { $0 % 4 != 1 }, status)
                 })
             list.append(
                 Scenario("last 100 of 500 bad (\(status))", Limits(first: 1, last: 10, requests: 10), seeds: seeds) {
