@@ -52,7 +52,7 @@ public struct DeliveryPolicy: Sendable, Hashable {
     /// The longest pause: 300 s by default, ``backOff`` to a year.
     public var maximumBackOff: Duration
     /// The ranges from which the first, second, … pause is drawn, in place of the growing ones. Empty by default. All
-    /// further pauses use the last range.
+    /// further pauses use the last range. Each ends after 1 ms to a year.
     ///
     /// ```swift
     /// let patient = DeliveryPolicy(backOffSteps: [.seconds(5) ... .seconds(10), .seconds(60) ... .seconds(90)])
@@ -143,8 +143,8 @@ public struct DeliveryPolicy: Sendable, Hashable {
             "maximumBackOff must lie between backOff and a year, not \(maximumBackOff)")
         for step in backOffSteps {
             try require(
-                step.lowerBound >= .zero && step.upperBound <= Self.longest,
-                "each of backOffSteps must lie in \(year), not \(step)")
+                step.lowerBound >= .zero && (.milliseconds(1)...Self.longest).contains(step.upperBound),
+                "each of backOffSteps must begin at 0 s or later and end between 1 ms and a year, not \(step)")
         }
         try require(
             (1...3).contains(maximumBatchesInFlight),

@@ -60,6 +60,7 @@ import Testing
         ("maximumBackOff", { $0.maximumBackOff = .seconds(Int64.max) }),
         ("backOffSteps", { $0.backOffSteps = [.seconds(Int64.max - 1) ... .seconds(Int64.max)] }),
         ("backOffSteps", { $0.backOffSteps = [.seconds(-1) ... .seconds(1)] }),
+        ("backOffSteps", { $0.backOffSteps = [.seconds(1) ... .seconds(2), .zero ... .zero] }),
         ("maximumBatchesInFlight", { $0.maximumBatchesInFlight = 0 }),
         ("maximumBatchesInFlight", { $0.maximumBatchesInFlight = 4 }),
     ]
