@@ -129,6 +129,18 @@ extension RuleTests {
         #expect(sent.sorted() == ["last", "new", "newer"] && bench.pause == 0)
     }
 
+    @Test(
+        "A part that is too large halves the next ones, unless some of its events are blamed", arguments: [false, true])
+    func sizeOfBlamedPart(isBlamed: Bool) {
+        var sizes = BatchSizes(.standard, maximum: .unlimited)
+        var (tooLarge, accepted) = (Answer(), Answer())
+        tooLarge.failure = Answer.Failure(kind: .refused, reason: "", isTooLarge: true)
+        accepted.accepted = [0]
+        sizes.record(tooLarge, events: 100, isBlamed: isBlamed)
+        sizes.record(accepted, events: 1)
+        #expect(sizes.part(of: BatchSize(events: 100, bytes: .max)).events == (isBlamed ? 100 : 50))
+    }
+
     @Test("An event that is erased blames none of its neighbours any more")
     func erasedEventBlamesNone() {
         var bench = Bench([["0"], ["a", "b"], ["1"], ["2"]])
