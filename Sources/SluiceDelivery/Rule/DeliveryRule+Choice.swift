@@ -22,8 +22,10 @@ extension DeliveryRule {
         let skip = 1 << ((row - 1) % min(4 + row / 4, 10))
         let last = Set((failed.last?.groups ?? []).joined())
         // Behind a balancer, all requests directly after an acceptance can go to a broken server. The next one goes elsewhere.
-        if row == 1, last.count == 1, let key = last.first, suspects.contains(key), blame[key].named <= now {
-            return .send(Part(open[index(of: key.batch) ?? 0], [key.place]))
+        if row == 1, last.count == 1, let key = last.first, suspects.contains(key), blame[key].named <= now,
+            let index = index(of: key.batch)
+        {
+            return .send(Part(open[index], [key.place]))
         }
         // Each event is asked alone once before any is asked twice.
         let others = candidates { blame.isFree($0, at: now) && blame[$0].tries == 0 && !last.contains($0) }

@@ -323,9 +323,9 @@ struct DeliveryRule: Sendable {
         guard isDoubtful && pauses.route.end <= now || named > .zero else { return }
         // Refusals after another failure can be the same outage.
         let refusals = failed.allSatisfy { $0.failure.kind == .refused } ? row : 0
-        let isEvents = row > 1 && isClear && blame.isReceiverWell && named == .zero
-        let which = isEvents ? \Pauses.setAside : \.route
-        if row > 1, !isEvents { pauses.route.grow(as: pauses.setAside) }
+        let isOfEvents = row > 1 && isClear && blame.isReceiverWell && named == .zero
+        let which = isOfEvents ? \Pauses.setAside : \.route
+        if row > 1, !isOfEvents { pauses.route.grow(as: pauses.setAside) }
         pauses[keyPath: which].begin(
             failure.kind, named: named, refusals: refusals, isExpected: isExpected,
             chance: blame.chance, at: now, random())
