@@ -115,16 +115,33 @@ struct ReplayTests {
         #expect(try folder.counts() == [1, 1])
     }
 
-    @Test("A dead letter that the backend still refuses stays, and the others are delivered")
-    func keepsRejectedAgain() async throws {
+    @Test(
+        "A dead letter that the backend still refuses stays, and the others are delivered",
+        arguments: [(3, [1], 400), (40, [0, 7, 8, 20, 39], 500), (600, Array(3..<60), 403)], [false, true])
+    func keepsRejectedAgain(_ letters: (count: Int, bad: [Int], status: Int), isWholeFolder: Bool) async throws {
         let folder = try TestFolder()
-        try folder.writeDeadLetters([.sample(1), .sample(2, "Bad"), .sample(3)])
-        try await withCollector(status: { $0.contains("Bad") ? 400 : 200 }) { url, _ in
-            let result = try await folder.replayer(to: url).replayDeadLetters { _ in true }
-            #expect(result.delivered == 2)
-            #expect(result.remaining == 1)
+        try folder.writeDeadLetters(
+            (0..<letters.count).map { .sample($0, letters.bad.contains($0) ? "Bad" : "Good") })
+        try await withCollector(status: { $0.contains("Bad") ? letters.status : 200 }) { url, _ in
+            let replayer = try folder.replayer(to: url)
+            let result =
+                isWholeFolder
+                ? try await replayer.replayAll() : try await replayer.replayDeadLetters { _ in true }
+            #expect(result.delivered == letters.count - letters.bad.count)
+            #expect(result.remaining == letters.bad.count)
         }
-        #expect(try folder.counts() == [0, 1])
+        #expect(try folder.counts() == [0, letters.bad.count])
+    }
+
+    @Test("Waiting events that the backend refuses delay no others")
+    func refusedWaitingEvents() async throws {
+        let folder = try TestFolder()
+        try folder.write((0..<150).map { .sample($0, $0 % 10 == 3 ? "Bad" : "Good") })
+        try await withCollector(status: { $0.contains("Bad") ? 403 : 200 }) { url, _ in
+            let result = try await folder.replayer(to: url).replayAll()
+            #expect(result.delivered == 135)
+            #expect(result.remaining == 15)
+        }
     }
 
     @Test("Nothing is lost if the backend fails", arguments: [true, false])

@@ -73,8 +73,7 @@ struct Replayer: Sendable {
 
     /// Sends all waiting events, then, once, each dead letter that existed before.
     ///
-    /// If the backend fails with the waiting events, no dead letter is sent. If it accepts one of them after a long row of
-    /// refusals, delivery itself puts the dead letters of that row back, as in a host.
+    /// A letter that is refused again stays a dead letter.
     func replayAll() async throws -> Result {
         let now = PipelineEnvironment.systemTime.wallTime()
         var earlier: Set<LetterKey> = []
@@ -85,14 +84,7 @@ struct Replayer: Sendable {
         let total = try StoreStatistics(of: folder, at: now).waiting
         let pipeline = try makePipeline(store)
         await withProgress(of: pipeline, total: total) {
-            var done = 0
-            while true {
-                // The store can take over more directories with each pass.
-                await pipeline.flush()
-                let route = pipeline.ledger.routes[0]
-                if route.delivered + route.rejected == done { break }
-                done = route.delivered + route.rejected
-            }
+            await drain(pipeline)
         }
         let route = await pipeline.shutdown().routes[0]
         var result = Result(delivered: route.delivered, rejected: route.rejected, dropped: route.dropped)
@@ -147,9 +139,7 @@ struct Replayer: Sendable {
                 let batch = Dictionary(uniqueKeysWithValues: unsent.prefix(Replayer.policy.batch.events))
                 unsent = unsent.dropFirst(batch.count)
                 try await pipeline.replayDeadLetters { batch[$0.id] != nil }
-                var pass = await pipeline.flush()
-                // A flush ends at a pause. The next one can find letters that the receiver takes.
-                for _ in 0..<4 where pass.delivered == 0 && !pass.isComplete { pass = await pipeline.flush() }
+                let isWorking = await drain(pipeline)
                 // A letter that is rejected again has a new number.
                 let refused = Set(try await pipeline.deadLetters().filter { $0.id > lastUnsent }.compactMap(\.line.id))
                 result.rejected += refused.count
@@ -157,12 +147,29 @@ struct Replayer: Sendable {
                 let left = refused.union(await waiting(in: pipeline))
                 let delivered = batch.values.filter { letter in letter.line.id.map { !left.contains($0) } ?? false }
                 result.delivered += try store.discardDeadLetters(Set(delivered.map(\.id)))
-                // A letter that the receiver doesn't take is set aside. Nothing arrives if the receiver is at fault.
-                guard pass.isComplete || pass.delivered > 0 else { break }
+                if !isWorking { break }
             }
         }
         await pipeline.shutdown(timeout: .zero)
         return (result, Set(selected.compactMap(\.line.id)))
+    }
+
+    /// Flushes until nothing more leaves.
+    ///
+    /// A flush ends at a pause, and the next one asks for other events. It can also find more directories. So once the backend
+    /// has taken something, each event of a batch that waits may need a flush of its own.
+    ///
+    /// - Returns: false if the backend takes nothing.
+    @discardableResult private func drain(_ pipeline: Pipeline) async -> Bool {
+        var (isWorking, idle, most) = (false, 0, 4)
+        while idle <= most {
+            let pass = await pipeline.flush()
+            if pass.delivered > 0 { isWorking = true }
+            idle = pass.delivered + pass.rejected > 0 ? 0 : idle + 1
+            if pass.isComplete, idle > 0 { return true }
+            if isWorking { most = min(pass.waiting, Replayer.policy.batch.events) }
+        }
+        return isWorking
     }
 
     /// The ids of the events that are neither delivered nor rejected.
