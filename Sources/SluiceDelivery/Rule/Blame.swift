@@ -87,11 +87,11 @@ struct Blame: Sendable {
     /// Whether events are blamed.
     var isSearching: Bool { causes.values.contains { weights[$0.witnesses] > 0 } }
 
-    /// The last failure of an event that has failed alone too often for chance. Failures of the moment count only if the store
-    /// is crowded.
+    /// The last failure of an event that has failed alone too often for chance. Failures of the moment, and those with a time that
+    /// the receiver named, count only if the store is crowded.
     func guilt(of key: EventKey, isCrowded: Bool) -> Answer.Failure? {
         let alone = self[key].causes.compactMap { causes[$0] }.filter {
-            $0.left == 1 && $0.witnesses == 2 && ($0.failure.kind != .passing || isCrowded)
+            $0.left == 1 && $0.witnesses == 2 && (isCrowded || $0.failure.kind != .passing && $0.failure.after == nil)
         }
         return pow(chance, Double(alone.count)) < Self.guilt ? alone.last?.failure : nil
     }

@@ -22,8 +22,8 @@ extension DeliveryRule {
         let skip = 1 << ((row - 1) % min(4 + row / 4, 10))
         let last = Set((failed.last?.groups ?? []).joined())
         // Behind a balancer, all requests directly after an acceptance can go to a broken server. The next one goes elsewhere.
-        if row == 1, last.count == 1, let key = last.first, suspects.contains(key), blame[key].named <= now,
-            let index = index(of: key.batch)
+        if row == 1, last.count == 1, let key = last.first, blame[key].tries > 1, blame[key].named <= now,
+            blame.isBlamed(key), let index = index(of: key.batch)
         {
             return .send(Part(open[index], [key.place]))
         }

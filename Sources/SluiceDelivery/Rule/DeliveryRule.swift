@@ -58,9 +58,6 @@ struct DeliveryRule: Sendable {
     /// The first and the last failures since the last acceptance, with the events that each can blame, in groups.
     private(set) var failed: [(groups: [[EventKey]], failure: Answer.Failure)] = []
     private(set) var probeEvents = 1
-    /// Events that failed alone directly after an acceptance. It says nothing new when they do so again, until another request
-    /// directly after an acceptance is accepted.
-    private(set) var suspects: Set<EventKey> = []
     /// Whether the last take failed, and no answer has come since. Open events are sent before the next take.
     private(set) var isStoreFailing = false
     /// Events without a final verdict in all open batches.
@@ -248,7 +245,6 @@ struct DeliveryRule: Sendable {
     /// - Returns: the guilty ones.
     private mutating func accepted(_ count: Int, at now: Duration) -> [Refused] {
         blame.countAcceptance()
-        if row == 0 { suspects = [] }
         let isClear = isClear
         blame.forgetOutage(at: now)
         var (alone, blamed) = ([EventKey](), Set<EventKey>())
@@ -259,9 +255,7 @@ struct DeliveryRule: Sendable {
                     blame.countChance()
                     continue
                 }
-                // The first failure of a row came directly after an acceptance.
-                let isRepeated = index == 0 && group.count == 1 && !suspects.insert(first).inserted
-                let counts = isClear && !isRepeated && blamed.insert(first).inserted
+                let counts = isClear && blamed.insert(first).inserted
                 let witnesses = counts ? 2 : isEdge ? 1 : 0
                 blame.add(group, failed.failure, witnesses: witnesses)
                 if group.count == 1, witnesses == 2 { alone.append(first) }

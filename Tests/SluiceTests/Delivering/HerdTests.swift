@@ -24,8 +24,9 @@ import Testing
             var herd = Herd(scenario, seed: UInt64(seed))
             let result = herd.run()
             let drained = try #require(result.drained)
-            // After a long outage waits are up to 300 s, even if the server has enough capacity.
-            #expect(drained <= max(2 * scenario.ideal, 300.2))
+            // After a long outage waits are up to 300 s, even if the server has enough capacity. The last ones of fewer clients vary
+            // more.
+            #expect(drained <= max((Trials.isFull ? 2 : 2.2) * scenario.ideal, 300.2))
             #expect(result.overloadEnd(scenario.capacity) <= 2 * scenario.ideal)
             #expect(result.peak <= 2.35 * Double(scenario.capacity))
             Trials.report(

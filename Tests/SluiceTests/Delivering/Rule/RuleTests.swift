@@ -218,9 +218,11 @@ import Testing
     }
 
     @Test(
-        "An event that alone fails six times while others are accepted is a dead letter, except for a passing failure",
-        arguments: [(403, 6), (500, 6), (408, 0), (429, 0), (0, 0)])
-    func guilt(status: Int, attempts: Int) {
+        "An event that fails after six acceptances, and again at once, is a dead letter, except for a passing failure",
+        arguments: [
+            (403, nil, 11), (500, nil, 11), (503, 1, 0), (403, 1, 0), (408, nil, 0), (429, nil, 0), (0, nil, 0),
+        ])
+    func guilt(status: Int, after: Int?, attempts: Int) {
         var bench = Bench([["bad"]] + (0..<40).map { ["good \($0)"] })
         var (failures, letters) = (0, [DeliveryRule.Refused]())
         for _ in 0..<99 where letters.isEmpty {
@@ -230,11 +232,11 @@ import Testing
             guard let part = bench.next() else { break }
             let isBad = Bench.names(part) == ["bad"]
             failures += isBad ? 1 : 0
-            letters += bench.apply(isBad ? RuleWorld.verdicts(status) : Self.accepted, to: part)
+            letters += bench.apply(
+                isBad ? RuleWorld.verdicts(status, after: after.map { .seconds($0) }) : Self.accepted, to: part)
         }
         #expect(letters.map(\.failure.status) == (attempts > 0 ? [status] : []))
-        // Failures directly after an acceptance count beside others that are accepted there.
-        #expect(attempts == 0 || attempts...attempts + 3 ~= failures, "\(failures)")
+        #expect(attempts == 0 || failures == attempts, "\(failures)")
         #expect(letters.allSatisfy { $0.failure.reason == "the receiver accepts others: HTTP \(status)" })
     }
 }
