@@ -293,7 +293,10 @@ struct DeliveryRule: Sendable {
     ) {
         row += 1
         // The first and the last failure of a row can have a witness.
-        if failed.count == Self.rowLength { failed.remove(at: Self.rowLength / 2) }
+        if failed.count == Self.rowLength {
+            let repeated = failed.indices.first { index in failed[..<index].contains { $0.groups == failed[index].groups } }
+            failed.remove(at: repeated ?? Self.rowLength / 2)
+        }
         failed.append((groups, failure))
         if row > 1 { probeEvents = max(1, probeEvents / 8) }
         let keys = groups.joined()

@@ -96,14 +96,17 @@ import Testing
             await #expect(processExitsWith: .success) {
                 let directory = TemporaryDirectory()
                 /// Claims a place for a pipeline, as building one does, and frees it.
-                @Sendable func use(_ name: String) throws {
+                @Sendable func use(_ name: String, saves: Bool = false) throws {
                     let state = PersistedState("state", in: .file("\(directory.path)/\(name)"), initial: Note()) { _ in
                     }
                     let gate = StateGate()
                     try StateGate.$current.withValue(gate) { try state.load() }
+                    if saves { try state.save { $0.text = name } }
                     gate.release()
                 }
-                try use("parent")
+                // What exists is read without an error. For each error, swift-testing takes a lock, which one of these threads may
+                // hold at the fork: the child would wait for it without end.
+                for number in 0..<3 { try use("\(number)", saves: true) }
                 let note = PersistedState("state", in: .file("\(directory.path)/note"), initial: Note()) { _ in }
                 let gate = StateGate()
                 try StateGate.$current.withValue(gate) { try note.load() }

@@ -173,7 +173,7 @@ extension RuleScenarioTests {
             Trials.report("| one in \(throttle.one), \(throttle.after) s | \(facts), \(world.requests) requests |")
             #expect(world.fault == nil && world.deadLetters.isEmpty)
             #expect(others.count - late.count <= 20 && late[late.count / 2] < 10 && late.last ?? 0 < 300, "\(facts)")
-            #expect(world.requests < hours * 4_500, "\(facts)")
+            #expect(world.requests < hours * 5_000, "\(facts)")
         }
     }
 

@@ -173,7 +173,8 @@ import Testing
     @Test(
         "Bad events that wait since yesterday delay no others", arguments: [403, 400, 500, 429, 0], [1, 20])
     func knownBadEvents(status: Int, good: Int) {
-        for seed in 0..<Trials.count(full: 20, few: 2) {
+        // With the seed 3, many failures of known events stand between the first and the last one of a new event.
+        for seed in 0..<Trials.count(full: 20, few: 4) {
             let days = 0..<10
             let world = RuleWorld(
                 0, bad: days.map { $0 * (good + 1) }, status, seed: seed,
