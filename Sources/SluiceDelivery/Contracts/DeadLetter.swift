@@ -46,8 +46,7 @@ public struct DeadLetter: Sendable, Identifiable {
     ///   - status: See ``status``.
     ///   - response: The receiver's words, which are cut and cleaned.
     public init(
-        id: ID = 0, line: EventLine, reason: String, date: Timestamp, status: Int? = nil,
-        response: String? = nil
+        id: ID = 0, line: EventLine, reason: String, date: Timestamp, status: Int? = nil, response: String? = nil
     ) {
         self.id = id
         self.status = status

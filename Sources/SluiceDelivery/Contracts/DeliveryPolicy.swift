@@ -115,11 +115,6 @@ public struct DeliveryPolicy: Sendable, Hashable {
     /// Clocks trap on sums that only absurd durations reach, so no duration may be longer than a year.
     package static let longest = Duration.seconds(31_536_000)
 
-    /// `interval`, clamped to ``flushIntervals``.
-    func allowed(_ interval: Duration) -> Duration {
-        min(max(flushIntervals.lowerBound, interval), flushIntervals.upperBound)
-    }
-
     func validate() throws(SluiceError) {
         let year = Duration.zero...Self.longest
         func require(_ isValid: Bool, _ rule: String) throws(SluiceError) {

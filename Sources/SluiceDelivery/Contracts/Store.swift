@@ -175,11 +175,7 @@ extension Store {
     public func append(contentsOf lines: [EventLine]) -> [Int: SluiceError] {
         var errors: [Int: SluiceError] = [:]
         for (index, line) in lines.enumerated() {
-            do throws(SluiceError) {
-                try append(line)
-            } catch {
-                errors[index] = error
-            }
+            if let error = SluiceError.of(try append(line)) { errors[index] = error }
         }
         return errors
     }

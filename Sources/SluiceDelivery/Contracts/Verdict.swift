@@ -36,19 +36,13 @@ public struct Verdict: Sendable, Hashable {
     /// The status of the response, if it isn't ``Verdicts/status``.
     package var status: Int?
     /// The time that the receiver asked for with a ``hold(reason:after:)``.
-    package let holdTime: Duration?
-
-    private init(_ kind: Kind, _ reason: String = "", holdTime: Duration? = nil) {
-        self.kind = kind
-        self.reason = reason
-        self.holdTime = holdTime
-    }
+    package private(set) var holdTime: Duration?
 
     /// The receiver took the event.
-    public static let accepted = Verdict(.accepted)
+    public static let accepted = Verdict(kind: .accepted, reason: "")
 
     /// The receiver already had the event.
-    public static let duplicate = Verdict(.duplicate)
+    public static let duplicate = Verdict(kind: .duplicate, reason: "")
 
     /// Send the event once more, not before `after` if you pass it, and otherwise after a pause.
     ///
@@ -56,31 +50,31 @@ public struct Verdict: Sendable, Hashable {
     /// let busy = Verdict.retry(after: .seconds(30), reason: "HTTP 503")
     /// ```
     public static func retry(after: Duration? = nil, reason: String = "") -> Verdict {
-        Verdict(.retry(after: after), reason)
+        Verdict(kind: .retry(after: after), reason: reason)
     }
 
     /// The receiver refused this event for good. It becomes a dead letter immediately if the receiver has accepted another
     /// event of the request, or would without it. If all events of the request are rejected, each of them has failed.
-    public static func rejected(reason: String) -> Verdict { Verdict(.rejected, reason) }
+    public static func rejected(reason: String) -> Verdict { Verdict(kind: .rejected, reason: reason) }
 
     /// The transport can't send this event: it is too large for the wire format, or unreadable. It becomes a dead letter
     /// without a request, and says nothing about the receiver.
-    public static func unsendable(reason: String) -> Verdict { Verdict(.unsendable, reason) }
+    public static func unsendable(reason: String) -> Verdict { Verdict(kind: .unsendable, reason: reason) }
 
     /// The request has too many bytes or events. Smaller parts follow. Without a status, the limit is the transport's own,
     /// and an event that is too large alone becomes a dead letter.
     public static func tooLarge(reason: String = "the request is too large for the receiver") -> Verdict {
-        Verdict(.tooLarge, reason)
+        Verdict(kind: .tooLarge, reason: reason)
     }
 
     /// The receiver refused the request, probably because of an event that it didn't name. The route finds out which one.
-    public static func split(reason: String) -> Verdict { Verdict(.split, reason) }
+    public static func split(reason: String) -> Verdict { Verdict(kind: .split, reason: reason) }
 
     /// The receiver refused the request, probably for a reason that isn't in the events, such as a wrong key. The route finds
     /// out. If you pass `after`, it waits at least this long, an hour at most. Beside accepted events, and while blamed events
     /// are searched for, only its own events wait.
     public static func hold(reason: String, after: Duration? = nil) -> Verdict {
-        Verdict(.hold, reason, holdTime: after)
+        Verdict(kind: .hold, reason: reason, holdTime: after)
     }
 
     /// Whether the receiver has the event.
@@ -115,11 +109,9 @@ public struct Verdicts: Sendable, Hashable {
     }
     private var words = ResponseText(nil)
 
-    private init(_ kind: Kind, status: Int?) { (self.kind, self.status) = (kind, status) }
-
     /// One verdict for the request as a whole.
     public static func all(_ verdict: Verdict, status: Int? = nil) -> Verdicts {
-        Verdicts(.all(verdict), status: status)
+        Verdicts(kind: .all(verdict), status: status)
     }
 
     /// One verdict for each event, in the order of the batch. Use this only if the receiver named the events.
@@ -133,6 +125,6 @@ public struct Verdicts: Sendable, Hashable {
     /// receiver that takes a request only as a whole, without the events that it names. A list of the wrong length counts as a
     /// retry of the whole batch.
     public static func each(_ verdicts: [Verdict], status: Int? = nil) -> Verdicts {
-        Verdicts(.each(verdicts), status: status)
+        Verdicts(kind: .each(verdicts), status: status)
     }
 }

@@ -23,8 +23,8 @@ package struct CurrentSend: Sendable {
     /// may block that thread. Nil for structs.
     package static var transport: (any Transport & AnyObject)? { current?.transport }
 
-    /// The routes that a route's `send` waits for, by that route.
-    private static let waits = Locked<[ObjectIdentifier: [RouteRuntime]]>([:])
+    /// A route whose `send` waits, and the route that it waits for. There are few.
+    private static let waits = Locked<[(own: RouteRuntime, other: RouteRuntime)]>([])
 
     /// Runs `body`, which waits for the batches in flight of `route` if it may. It may not if it would never end: the caller is
     /// the `send` of one of them, or of a route that one of them waits for. That is reported.
@@ -34,9 +34,10 @@ package struct CurrentSend: Sendable {
             var (reached, seen) = ([route], Set<ObjectIdentifier>())
             while let next = reached.popLast() {
                 if next === own { return true }
-                if seen.insert(ObjectIdentifier(next)).inserted { reached += waits[ObjectIdentifier(next)] ?? [] }
+                guard seen.insert(ObjectIdentifier(next)).inserted else { continue }
+                for wait in waits where wait.own === next { reached.append(wait.other) }
             }
-            waits[ObjectIdentifier(own), default: []].append(route)
+            waits.append((own, route))
             return false
         }
         if isCircle {
@@ -45,9 +46,7 @@ package struct CurrentSend: Sendable {
         }
         defer {
             waits.withLock { waits in
-                guard var others = waits[ObjectIdentifier(own)] else { return }
-                if let index = others.firstIndex(where: { $0 === route }) { others.remove(at: index) }
-                waits[ObjectIdentifier(own)] = others.isEmpty ? nil : others
+                if let index = waits.firstIndex(where: { $0 === own && $1 === route }) { waits.remove(at: index) }
             }
         }
         return await body(true)

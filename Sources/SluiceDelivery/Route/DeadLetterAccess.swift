@@ -42,8 +42,8 @@ extension RouteRuntime {
                 return count
             } catch {
                 // The first ones may be gone.
-                let left = Result { () throws(SluiceError) in try store.deadLetters().map(\.id) }
-                if case .success(let left) = left { self.countDiscarded(ids.subtracting(left).count) }
+                let left = attempt(try store.deadLetters().map(\.id), or: nil)
+                if let left { self.countDiscarded(ids.subtracting(left).count) }
                 throw error
             }
         }

@@ -118,7 +118,8 @@ struct RouteJournal: Sendable {
             for (reason, events) in Dictionary(grouping: events, by: \.failure.reason) {
                 guard let count = deadLetters.add(events.count, reason), let last = events.last else { continue }
                 let letters = count == 1 ? "1 event became a dead letter" : "\(count) events became dead letters"
-                report(.rejected, "\(letters): \(reason) (the last one: \(last.name))")
+                let name = attempt(try last.line.field("event")?.string ?? "without a name", or: "unreadable")
+                report(.rejected, "\(letters): \(reason) (the last one: \(name))")
             }
         }
         ledger.delivered += answer.accepted.count
@@ -153,26 +154,14 @@ private struct Repetitions: Sendable {
     }
 }
 
-extension DeliveryRule.Refused {
-    /// The name of the event.
-    fileprivate var name: String {
-        do throws(SluiceError) {
-            return try line.field("event")?.string ?? "without a name"
-        } catch {
-            return "unreadable"
-        }
-    }
-}
-
 extension DropReason {
     /// The reason that the ledger counts for an event which could not be encoded or stored.
     package init(_ error: SluiceError) {
-        self =
-            switch error.code {
-            case .eventTooLarge: .tooLarge
-            case .storageFull: .storeFull
-            case .shutDown: .shutDown
-            default: .storeFailed
-            }
+        switch error.code {
+        case .eventTooLarge: self = .tooLarge
+        case .storageFull: self = .storeFull
+        case .shutDown: self = .shutDown
+        default: self = .storeFailed
+        }
     }
 }

@@ -78,12 +78,8 @@ extension RouteRuntime {
         } catch {
             report.left = ["\(error)"]
         }
-        if let store = store as? any UnreadDeleting {
-            do throws(SluiceError) {
-                report = try store.deleteUnread()
-            } catch {
-                report.left = ["\(error)"]
-            }
+        if let store = store as? any UnreadDeleting, let error = SluiceError.of(try report = store.deleteUnread()) {
+            report.left = ["\(error)"]
         }
         if let problem = report.left.first { self.report("the waiting events could not all be deleted: \(problem)") }
         return report

@@ -29,17 +29,21 @@ package final class RouteRuntime: Sendable {
     // MARK: Opening and closing
 
     package func open() throws(SluiceError) {
-        do throws(SluiceError) {
-            let observer = TransportObserver { [name, onDiagnostic] in
-                onDiagnostic(Diagnostic(kind: .note, route: name, message: $0))
-            }
-            try transport.open(observer, in: environment)
-        } catch {
+        // The plugins keep their observers, so these must not keep this route.
+        let (name, state, onDiagnostic) = (name, state, onDiagnostic)
+        let observer = TransportObserver { onDiagnostic(Diagnostic(kind: .note, route: name, message: $0)) }
+        if let error = SluiceError.of(try transport.open(observer, in: environment)) {
             throw SluiceError(error, from: transport)
         }
-        do throws(SluiceError) {
-            try store.open(observer, in: environment)
-        } catch {
+        // The store may call it with its own lock held: diagnostics about losses wait until no lock is held.
+        let storeObserver = StoreObserver(
+            route: name,
+            onRecovered: { count in state.withLock { $0.reported { $0.recovered(count) } } },
+            onUnread: { bytes in state.withLock { $0.reported { $0.ledger.unreadBytes = bytes } } },
+            onDropped: { count, reason in state.withLock { $0.reported { $0.lost(count, reason) } } },
+            onDeadLettersDropped: { count, reason in state.withLock { $0.journal.droppedDeadLetters(count, reason) } },
+            onNote: { onDiagnostic(Diagnostic(kind: .store, route: name, message: $0)) })
+        if let error = SluiceError.of(try store.open(storeObserver, in: environment)) {
             throw SluiceError(error, from: store)
         }
         // Without this, the store may be another pipeline's, and is not closed.
@@ -47,27 +51,12 @@ package final class RouteRuntime: Sendable {
         update { $0.opened(backlog) }
     }
 
-    private var observer: StoreObserver {
-        // The store keeps the observer, so it must not keep this route. It may call it with its own lock held: diagnostics
-        // about losses wait until no lock is held.
-        let (name, state, onDiagnostic) = (name, state, onDiagnostic)
-        return StoreObserver(
-            route: name,
-            onRecovered: { count in state.withLock { $0.reported { $0.recovered(count) } } },
-            onUnread: { bytes in state.withLock { $0.reported { $0.ledger.unreadBytes = bytes } } },
-            onDropped: { count, reason in state.withLock { $0.reported { $0.lost(count, reason) } } },
-            onDeadLettersDropped: { count, reason in state.withLock { $0.journal.droppedDeadLetters(count, reason) } },
-            onNote: { onDiagnostic(Diagnostic(kind: .store, route: name, message: $0)) })
-    }
-
     package func start() {
         for _ in 0..<update({ $0.rule.maximumInFlight }) { startWorker() }
     }
 
     /// Starts a worker unless delivery has ended.
-    func startWorker() {
-        tasks.withLock { $0?.append(startTask { await Worker(self).work() }) }
-    }
+    func startWorker() { tasks.withLock { $0?.append(startTask { await Worker(self).work() }) } }
 
     /// Drains as ``RouteState/stop(deadline:maximumFailures:)`` says, and closes the store. A transport that hangs doesn't
     /// delay the return, and a disk that hangs delays it by up to twice ``grace``.
@@ -108,10 +97,8 @@ package final class RouteRuntime: Sendable {
     }
 
     private func cancelTasks(replacedBy new: [Task<Void, Never>]?) {
-        let cancelled = tasks.withLock { tasks in
-            defer { if tasks != nil { tasks = new } }
-            return tasks
-        }
+        var cancelled = new
+        tasks.withLock { if $0 != nil { swap(&$0, &cancelled) } }
         for task in cancelled ?? [] { task.cancel() }
     }
 
@@ -121,9 +108,7 @@ package final class RouteRuntime: Sendable {
     ///
     /// - Returns: the error of the store, after it was counted; nil if the event was stored.
     package func append(_ line: EventLine) -> SluiceError? {
-        do throws(SluiceError) {
-            try store.append(line)
-        } catch {
+        if let error = SluiceError.of(try store.append(line)) {
             refused(error)
             return error
         }
@@ -210,11 +195,8 @@ package final class RouteRuntime: Sendable {
 
     private func synchronizeAtGate(until end: Duration? = nil) {
         let time = environment.time
-        do throws(SluiceError) {
-            try store.synchronize(while: {
-                state.withLock { $0.gate.isOpen } && end.map { time.continuousTime() < $0 } ?? true
-            })
-        } catch {
+        func mayContinue() -> Bool { state.withLock(\.gate.isOpen) && end.map { time.continuousTime() < $0 } ?? true }
+        if let error = SluiceError.of(try store.synchronize(while: mayContinue)) {
             report("stored events could not be made safe against power loss: \(error)")
         }
     }
@@ -227,7 +209,6 @@ package final class RouteRuntime: Sendable {
     ) async throws(SluiceError) -> Value {
         guard state.withLock({ $0.gate.enter() }) else { throw SluiceError(.shutDown, "the pipeline was shut down") }
         return try await Task.runningOnOwnThread(hasThreads: environment.hasThreads) {
-            () -> Result<Value, SluiceError> in
             defer { self.update { $0.gate.leave() } }
             return Result { () throws(SluiceError) in try body(self.store) }
         }.get()
@@ -239,13 +220,9 @@ package final class RouteRuntime: Sendable {
     ///
     /// - Returns: whether the store could remove it.
     func remove(_ batch: Batch.ID) -> Bool {
-        do throws(SluiceError) {
-            try store.settle(batch)
-            return true
-        } catch {
-            report("a batch could not be removed and may be sent again by a later process: \(error)")
-            return false
-        }
+        guard let error = SluiceError.of(try store.settle(batch)) else { return true }
+        report("a batch could not be removed and may be sent again by a later process: \(error)")
+        return false
     }
 
     /// Reports a failure of the store.
@@ -261,24 +238,17 @@ package final class RouteRuntime: Sendable {
 
     /// Replaces the alarm. Call this with the lock of the state held. A set alarm keeps this route alive until its time.
     func setAlarm(_ time: Duration?) {
-        let next = time.map { time in call(at: time) { self.update { $0.waiters.rang(time) } } }
-        alarm.withLock { alarm in
-            alarm?.cancel()
-            alarm = next
-        }
+        var task = time.map { time in call(at: time) { self.update { $0.waiters.rang(time) } } }
+        alarm.withLock { swap(&$0, &task) }
+        task?.cancel()
     }
 
     /// Calls `body` at a time, unless the task is cancelled before.
     private func call(at end: Duration, _ body: @escaping @Sendable () -> Void) -> Task<Void, Never> {
         Task { [time = environment.time] in
-            do {
-                repeat {
-                    try await time.sleep(until: end)
-                    try Task.checkCancellation()
-                } while time.continuousTime() < end
-            } catch {
-                return
-            }
+            repeat {
+                guard (try? await time.sleep(until: end)) != nil, !Task.isCancelled else { return }
+            } while time.continuousTime() < end
             body()
         }
     }
@@ -313,8 +283,6 @@ package final class RouteRuntime: Sendable {
 
     /// Waits until ``Waiters/inputs`` has another value.
     func wait(inputs: Int) async {
-        await withCheckedContinuation { continuation in
-            update { $0.waiters.wait(inputs: inputs) { continuation.resume() } }
-        }
+        await withCheckedContinuation { next in update { $0.waiters.wait(inputs: inputs) { next.resume() } } }
     }
 }

@@ -150,14 +150,16 @@ struct RouteState: Sendable {
         guard !isStopped else { return }
         gate.close()
         endFlushes()
-        waiters.stop()
+        waiters.alarm = nil
+        waiters.changed()
     }
 
     /// Ends the wait of a shutdown for a store that is still in use. On a busy machine, the thread that closes the store may
     /// not have started yet. This call then closes the store, and the next call ends the wait.
     mutating func abandon() {
         guard isStopped else { return close() }
-        guard gate.abandon() else { return }
+        if gate.isClosed { return }
+        gate.abandon()
         journal.report(
             .store, "the store is still in use after the deadline of the shutdown, and is closed when that use ends")
     }
@@ -200,8 +202,7 @@ struct RouteState: Sendable {
             guard let stop, isQuiet else { return wait(until: stop == nil ? time : nil, at: now) }
             let isUnanswered = rule.lastFailure.map { $0.kind == .passing && $0.status == nil } ?? false
             let isHopeless = isUnanswered && rule.row >= stop.maximumFailures
-            let hasOthers = takeable > 0 || rule.hasHope
-            guard hasOthers, !isHopeless, let time, time < stop.deadline else { return end() }
+            guard takeable > 0 || rule.hasHope, !isHopeless, let time, time < stop.deadline else { return end() }
             return wait(until: time, at: now)
         }
     }
@@ -225,13 +226,12 @@ struct RouteState: Sendable {
 
     private mutating func offer(at now: Duration, _ random: () -> UInt64) -> DeliveryRule.Offer {
         var takeable = takeable
-        if rule.pauseEnd(at: now) == nil {
-            if takeable > 0 || passes.isEmptying {
-                let canTake = passes.maySend(takeable, mustSend: rule.mustRetry || stop != nil, at: now)
-                takeable = canTake ? max(1, takeable) : 0
-            } else {
-                passes.nothingWaits(besideOthers: rule.waiting > 0)
-            }
+        let isPausing = rule.pauseEnd(at: now) != nil
+        if !isPausing, takeable > 0 || passes.isEmptying {
+            let canTake = passes.maySend(takeable, mustSend: rule.mustRetry || stop != nil, at: now)
+            takeable = canTake ? max(1, takeable) : 0
+        } else if !isPausing {
+            passes.nothingWaits(besideOthers: rule.waiting > 0)
         }
         return rule.offer(takeable: takeable, at: now, random: random)
     }
@@ -276,12 +276,9 @@ struct RouteState: Sendable {
         // Otherwise another thread can be the reason: it has counted or removed events since.
         guard takeable > 0, isUnchanged, unsettled == 0 else { return }
         let missing = journal.ledger.waiting + rule.resolved - backlog.events
-        if missing > 0 {
-            reported { $0.lost(missing, .vanished) }
-        } else {
-            // The store has events that it can't return now. Ask later, not in a loop.
-            rule.storeFailed(at: now, random: random)
-        }
+        if missing > 0 { return reported { $0.lost(missing, .vanished) } }
+        // The store has events that it can't return now. Ask later, not in a loop.
+        rule.storeFailed(at: now, random: random)
     }
 
     /// Takes back a part that was not sent.

@@ -26,27 +26,17 @@ struct StoreGate: Sendable {
 
     /// - Returns: whether the store may be used. Call ``leave()`` after the use.
     mutating func enter() -> Bool {
-        guard isOpen else { return false }
-        uses += 1
-        return true
+        if isOpen { uses += 1 }
+        return isOpen
     }
 
     mutating func leave() { uses -= 1 }
 
-    mutating func close() {
-        switch state {
-        case .unopened: state = .closed
-        case .open: state = .closing
-        case .closing, .abandoned, .closed: break
-        }
-    }
+    /// Call this once.
+    mutating func close() { state = isOpen ? .closing : .closed }
 
-    /// - Returns: whether the store is still in use after ``close()``.
-    mutating func abandon() -> Bool {
-        guard state == .closing else { return false }
-        state = .abandoned
-        return true
-    }
+    /// Call this after ``close()``, while the store is still in use.
+    mutating func abandon() { state = .abandoned }
 
     /// - Returns: whether the caller must close the store now, without a lock, and call ``didClose()``. True once.
     mutating func takeClosing() -> Bool {

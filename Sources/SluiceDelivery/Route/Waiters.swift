@@ -6,7 +6,7 @@ struct Waiters: Sendable {
     /// Counts the changes. A caller that has missed one since it decided to wait doesn't begin to wait.
     private(set) var inputs = 0
     /// When the workers are woken, if nothing wakes them before.
-    private(set) var alarm: Duration?
+    var alarm: Duration?
 
     /// Begins a wait. It ends immediately if there was a change since the caller decided to wait, with this value of ``inputs``.
     mutating func wait(inputs seen: Int, _ resume: @escaping @Sendable () -> Void) {
@@ -21,8 +21,7 @@ struct Waiters: Sendable {
     @inline(never)
     mutating func changed() {
         inputs += 1
-        ended += waiting
-        waiting = []
+        ended += waiting.takeAll()
     }
 
     /// Wakes all callers at the time that the workers wait for.
@@ -34,17 +33,8 @@ struct Waiters: Sendable {
     /// Wakes the workers at a time, or before. An earlier alarm stays, because the system keeps a cancelled sleep until its
     /// time. Nil ends it if no worker is busy.
     mutating func setAlarm(_ time: Duration?, isIdle: Bool, at now: Duration) {
-        guard let time else {
-            if isIdle { alarm = nil }
-            return
-        }
-        if let alarm, now < alarm, alarm <= time { return }
+        if time == nil, !isIdle { return }
+        if let time, let alarm, now < alarm, alarm <= time { return }
         alarm = time
-    }
-
-    /// Wakes all callers for the last time.
-    mutating func stop() {
-        alarm = nil
-        changed()
     }
 }

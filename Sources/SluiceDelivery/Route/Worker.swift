@@ -35,8 +35,7 @@ struct Worker {
     /// - Returns: nil if delivery was stopped, or if this worker was cancelled.
     private func deliver(_ part: Part) async -> Settlement? {
         // The transport would refuse to send in a cancelled task.
-        var verdicts = Verdicts.all(.retry())
-        if !Task.isCancelled { verdicts = await send(part.batch) }
+        let verdicts = Task.isCancelled ? .all(.retry()) : await send(part.batch)
         if Task.isCancelled, Answer(verdicts, count: part.places.count).accepted.isEmpty {
             // Cancelled by ``RouteRuntime/cancelSends()``, before the process is suspended: no answer of the receiver.
             route.update { $0.takeBack(part) }
@@ -50,11 +49,10 @@ struct Worker {
     private func send(_ batch: Batch) async -> Verdicts {
         do {
             return try await CurrentSend.$current.withValue(currentSend) { try await route.transport.send(batch) }
-        } catch let error as SluiceError {
-            return .all(.retry(after: nil, reason: error.reason))
         } catch {
             // The text of a foreign error may contain data that must not be logged.
-            return .all(.retry(after: nil, reason: "\(type(of: error)); its text is not logged"))
+            let reason = (error as? SluiceError)?.reason ?? "\(type(of: error)); its text is not logged"
+            return .all(.retry(reason: reason))
         }
     }
 
@@ -98,15 +96,11 @@ struct Worker {
 
     /// Takes the next batch from the store. The worker is at the gate.
     private func take(_ size: BatchSize) -> Step {
-        var backlog: Backlog?
-        do throws(SluiceError) {
-            if let batch = try route.store.nextBatch(size), !batch.events.isEmpty {
-                return next { state, _ in state.took(batch, size) }
-            }
-            backlog = route.store.backlog
-        } catch {
-            route.report("the next batch could not be read: \(error)")
-        }
+        var batch: Batch?
+        let error = SluiceError.of(try batch = route.store.nextBatch(size))
+        if let batch, !batch.events.isEmpty { return next { state, _ in state.took(batch, size) } }
+        if let error { route.report("the next batch could not be read: \(error)") }
+        let backlog = error == nil ? route.store.backlog : nil
         return next { state, now in state.foundNothing(backlog, at: now, random: route.environment.random) }
     }
 }

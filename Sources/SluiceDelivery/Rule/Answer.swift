@@ -51,12 +51,9 @@ extension Answer {
         case .all(let verdict): readWhole(verdict, verdicts, Array(0..<count))
         case .each(let list) where list.count == count: readEach(list, verdicts)
         case .each(let list):
-            fail(
-                [Array(0..<count)],
-                Failure(
-                    kind: .passing,
-                    reason: "the transport must return one verdict for each event; verdicts: \(list.count), "
-                        + "events: \(count)"))
+            let counts = "verdicts: \(list.count), events: \(count)"
+            let reason = "the transport must return one verdict for each event; \(counts)"
+            fail([Array(0..<count)], Failure(kind: .passing, reason: reason))
         }
     }
 
@@ -86,10 +83,7 @@ extension Answer {
         var (named, others, rest) = ([Int](), [Int](), 0)
         for index in sent {
             switch list[index].kind {
-            case .accepted: accepted.append(index)
-            case .duplicate:
-                accepted.append(index)
-                duplicates += 1
+            case .accepted, .duplicate: accepted.append(index)
             case .rejected: named.append(index)
             case .retry(.zero?): rest += 1
             case .retry(let after?): later.append((index, after))
@@ -97,6 +91,7 @@ extension Answer {
             case .unsendable: break
             }
         }
+        duplicates = accepted.count { list[$0].kind == .duplicate }
         if !accepted.isEmpty || rest > 0, !named.isEmpty {
             dead = (dead + named.map { ($0, Failure(list[$0], verdicts)) }).sorted { $0.index < $1.index }
             named = []

@@ -47,7 +47,9 @@ struct BatchSizes: Sendable {
             halve(failures.events)
         } else if limit.left > 0 {
             limit.left -= 1
-            if limit.left == 0 { double() }
+            if limit.left == 0 {
+                limit = limit.events < large.events / 2 ? (2 * limit.events, Self.acceptances) : (.max, 0)
+            }
         }
         failures.count = 0
     }
@@ -55,9 +57,5 @@ struct BatchSizes: Sendable {
     private mutating func halve(_ events: Int) {
         limit = (max(1, min(limit.events, events) / 2), Self.acceptances)
         failures.count = 0
-    }
-
-    private mutating func double() {
-        limit = limit.events < large.events / 2 ? (2 * limit.events, Self.acceptances) : (.max, 0)
     }
 }

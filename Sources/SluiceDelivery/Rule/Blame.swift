@@ -47,10 +47,7 @@ struct Blame: Sendable {
 
     mutating func countAcceptance() { chances.all += 1 }
 
-    mutating func countChance() {
-        chances.failures += 1
-        chances.all += 1
-    }
+    mutating func countChance() { chances = (chances.failures + 1, chances.all + 1) }
 
     mutating func weigh() {
         while chances.all >= 64 { chances = (chances.failures / 2, chances.all / 2) }

@@ -83,7 +83,13 @@ extension DeliveryRule {
         var found = unasked.isEmpty ? others : unasked
         var (most, isLast) = (probeEvents, false)
         if found.isEmpty {
-            if let part = untried(except: last, random) { return part }
+            // Those that were never sent alone.
+            let untried = events.filter { $0.mark.tries == 0 && $0.mark.due == .past && !last.contains($0.key) }
+            if !untried.isEmpty {
+                // The newest one in half of the cases. Earlier processes may have failed to send the old ones.
+                let event = untried[min(untried.count - 1, pick(2 * untried.count, random))]
+                return Part(open[event.batch], [event.key.place])
+            }
             if last.count < 2 { return nil }
             found = candidates { last.contains($0) && blame[$0].tries == 0 && blame[$0].due <= now }
             most = min(most, max(1, (found.first?.places.count ?? 0) / 2))
@@ -98,30 +104,17 @@ extension DeliveryRule {
         return part(of: batch, Array(places[first..<first + count]))
     }
 
-    /// An event that was never sent alone.
-    private func untried(except last: Set<EventKey>, _ random: () -> UInt64) -> Part? {
-        let found = events.filter { $0.mark.tries == 0 && $0.mark.due == .past && !last.contains($0.key) }
-        if found.isEmpty { return nil }
-        // The newest one in half of the cases. Earlier processes may have failed to send the old ones.
-        let event = found[min(found.count - 1, pick(2 * found.count, random))]
-        return Part(open[event.batch], [event.key.place])
-    }
-
     /// The event that was sent alone least often.
     private func leastTried(_ now: Duration) -> Part? {
-        let least = events.lazy.filter { $0.mark.due <= now }.min { one, other in
-            (one.mark.tries, one.mark.due) < (other.mark.tries, other.mark.due)
-        }
+        let due = events.lazy.filter { $0.mark.due <= now }
+        let least = due.min { ($0.mark.tries, $0.mark.due) < ($1.mark.tries, $1.mark.due) }
         return least.map { Part(open[$0.batch], [$0.key.place]) }
     }
 
     /// The events that are not on their way, with the index of their batch.
     var events: some Sequence<(batch: Int, key: EventKey, mark: Blame.Mark)> {
         open.indices.lazy.filter { !open[$0].isInFlight }.flatMap { batch in
-            open[batch].rest.lazy.map { place in
-                let key = open[batch].key(place)
-                return (batch, key, blame[key])
-            }
+            open[batch].rest.lazy.map { open[batch].key($0) }.map { (batch, $0, blame[$0]) }
         }
     }
 

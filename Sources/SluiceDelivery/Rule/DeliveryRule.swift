@@ -154,10 +154,10 @@ struct DeliveryRule: Sendable {
     ///
     /// A network that comes and goes ends few pauses of a receiver that accepts nothing.
     mutating func endWaits(byNetwork isNetwork: Bool = false) {
-        if pauses.route.endEarly(byNetwork: isNetwork, isInDoubt: isInDoubt) {
-            _ = pauses.setAside.endEarly(byNetwork: false, isInDoubt: isInDoubt)
-            blame.endWaits()
-        }
+        if isNetwork, !pauses.route.countNetwork(isInDoubt: isInDoubt) { return }
+        pauses.route.endEarly()
+        pauses.setAside.endEarly()
+        blame.endWaits()
     }
 
     /// Decides the next step.
@@ -251,10 +251,8 @@ struct DeliveryRule: Sendable {
         for (index, failed) in failed.enumerated() {
             let isEdge = !isClear && row < Self.outage && (index == 0 || index == self.failed.count - 1)
             for group in failed.groups {
-                guard let first = group.first else {
-                    blame.countChance()
-                    continue
-                }
+                if group.isEmpty { blame.countChance() }
+                guard let first = group.first else { continue }
                 let counts = isClear && blamed.insert(first).inserted
                 let witnesses = counts ? 2 : isEdge ? 1 : 0
                 blame.add(group, failed.failure, witnesses: witnesses)
@@ -279,9 +277,8 @@ struct DeliveryRule: Sendable {
 
     /// Takes a guilty event out of its batch. Nil if it is not guilty.
     private mutating func reject(_ key: EventKey, isCrowded: Bool) -> Refused? {
-        guard let index = index(of: key.batch), var failure = blame.guilt(of: key, isCrowded: isCrowded) else {
-            return nil
-        }
+        guard let index = index(of: key.batch) else { return nil }
+        guard var failure = blame.guilt(of: key, isCrowded: isCrowded) else { return nil }
         failure.reason = "the receiver accepts others: \(failure.reason)"
         resolve([key.place], in: index, isAccepted: false)
         return Refused(key: key, line: open[index].batch.events[key.place], failure: failure)
@@ -294,7 +291,9 @@ struct DeliveryRule: Sendable {
         row += 1
         // The first and the last failure of a row can have a witness.
         if failed.count == Self.rowLength {
-            let repeated = failed.indices.first { index in failed[..<index].contains { $0.groups == failed[index].groups } }
+            let repeated = failed.indices.first { index in
+                failed[..<index].contains { $0.groups == failed[index].groups }
+            }
             failed.remove(at: repeated ?? Self.rowLength / 2)
         }
         failed.append((groups, failure))

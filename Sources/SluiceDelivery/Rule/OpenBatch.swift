@@ -25,12 +25,11 @@ struct OpenBatch: Sendable {
     /// The first of these places that fit into `limit`, and at least one.
     func prefix(_ places: [Int], _ limit: BatchSize) -> [Int] {
         var bytes = 0
-        let count =
-            places.prefix(limit.events).firstIndex { place in
-                bytes += batch.events[place].bytes.count
-                return bytes > limit.bytes
-            } ?? limit.events
-        return count >= places.count ? places : Array(places.prefix(max(1, count)))
+        let fitting = places.prefix(limit.events).prefix { place in
+            bytes += batch.events[place].bytes.count
+            return bytes <= limit.bytes
+        }
+        return fitting.count == places.count ? places : Array(places.prefix(max(1, fitting.count)))
     }
 }
 
@@ -59,9 +58,8 @@ struct Part: Sendable {
     init(_ open: OpenBatch, _ places: [Int]) {
         self.places = places
         // The usual part is the whole batch, which needs no other array.
-        let isWhole = places.count == open.batch.events.count
-        batch = Batch(
-            id: open.id, events: isWhole ? open.batch.events : places.map { open.batch.events[$0] },
-            retryCount: open.retries)
+        let all = open.batch.events
+        let events = places.count == all.count ? all : places.map { all[$0] }
+        batch = Batch(id: open.id, events: events, retryCount: open.retries)
     }
 }

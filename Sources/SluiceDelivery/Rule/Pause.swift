@@ -60,17 +60,17 @@ struct Pause: Sendable {
         networkRetries = 0
     }
 
-    /// Ends the pause, because the host asks for it or there is another network.
+    /// Counts another network, which may end the pause.
     ///
     /// - Returns: false if the network has ended enough pauses of a receiver that accepts nothing.
-    mutating func endEarly(byNetwork isNetwork: Bool, isInDoubt: Bool) -> Bool {
-        if isNetwork {
-            guard networkRetries < Self.maximumNetworkRetries else { return false }
-            if isInDoubt { networkRetries += 1 }
-        }
-        if case .until(_, isNamed: false) = state { state = .none }
+    mutating func countNetwork(isInDoubt: Bool) -> Bool {
+        guard networkRetries < Self.maximumNetworkRetries else { return false }
+        if isInDoubt { networkRetries += 1 }
         return true
     }
+
+    /// Ends the pause, because the host asks for it or there is another network.
+    mutating func endEarly() { if case .until(_, isNamed: false) = state { state = .none } }
 
     /// A random wait that grows with `exponent`, and with the receiver's failures that are chance. After many refusals in a
     /// row, it is longer than other waits.

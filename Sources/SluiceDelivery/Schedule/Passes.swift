@@ -50,10 +50,7 @@ struct Passes: Sendable {
         var look: Duration?
         if due == nil || priority == .critical {
             let latest = now() + (priority == .critical ? policy.criticalInterval : policy.flushInterval)
-            if due.map({ latest < $0 }) ?? true {
-                due = latest
-                look = latest
-            }
+            if due.map({ latest < $0 }) ?? true { (due, look) = (latest, latest) }
         }
         guard isReady else { return look }
         let rest = waiting - covered
@@ -71,7 +68,8 @@ struct Passes: Sendable {
     /// Changes the triggers. Nil leaves one as it is.
     mutating func set(count: Int?, interval: Duration?) {
         if let count { policy.flushCount = max(1, count) }
-        if let interval { policy.flushInterval = policy.allowed(interval) }
+        let allowed = policy.flushIntervals
+        if let interval { policy.flushInterval = min(max(allowed.lowerBound, interval), allowed.upperBound) }
         due = nil
     }
 
@@ -116,15 +114,13 @@ struct Passes: Sendable {
             if covered > 0 || waiting >= batch { return true }
             pass = nil
         }
-        if mustBegin {
-            begin(Pass(rest: max(0, waiting) + batch, slack: batch))
-        } else if mustSend || waiting >= policy.flushCount || due.map({ now >= $0 }) ?? false {
-            begin(Pass(rest: waiting))
-        } else {
+        let isDue = mustSend || waiting >= policy.flushCount || due.map { now >= $0 } ?? false
+        guard mustBegin || isDue else {
             // Without a time, the store has an event that is not counted yet. Its interval begins now.
             due = due ?? now + policy.flushInterval
             return false
         }
+        begin(mustBegin ? Pass(rest: max(0, waiting) + batch, slack: batch) : Pass(rest: waiting))
         return true
     }
 
