@@ -90,12 +90,8 @@ enum CardScanner {
 
     /// Luhn's algorithm. From the right, every second digit is doubled, and the digits of the results are added.
     private static func hasRightCheckDigit(_ digits: [UInt8]) -> Bool {
-        var sum = 0
-        for (offset, digit) in digits.reversed().enumerated() {
-            let weighted = offset % 2 == 0 ? Int(digit) : Int(digit) * 2
-            sum += weighted > 9 ? weighted - 9 : weighted
-        }
-        return sum % 10 == 0
+        let weighted = digits.reversed().enumerated().lazy.map { $0 % 2 == 0 ? Int($1) : Int($1) * 2 }
+        return weighted.reduce(0) { $0 + ($1 > 9 ? $1 - 9 : $1) } % 10 == 0
     }
 
     /// The lengths of an issuer's numbers, and the ranges of their first four digits.

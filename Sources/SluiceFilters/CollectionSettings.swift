@@ -85,12 +85,10 @@ public final class CollectionSettings: Processor {
     }
 
     /// Drops the event if collection is disabled.
-    public func process(_ event: inout Event) -> Disposition { refusal.map { .drop($0) } ?? .keep }
+    public func process(_ event: inout Event) -> Disposition { isEnabled ? .keep : .drop(.collectionDisabled) }
 
     /// Returns when the settings are stored.
     public func finish() async { await settings.finish() }
 }
 
-extension CollectionSettings: Gatekeeper {
-    package var refusal: DropReason? { isEnabled ? nil : .collectionDisabled }
-}
+extension CollectionSettings: Gatekeeper {}

@@ -23,10 +23,7 @@ enum EmailScanner {
     /// The length of the at sign at an offset, or 0 without one.
     private static func atSign(_ text: UnsafeBufferPointer<UInt8>, _ position: Int) -> Int {
         if text[position] == UInt8(ascii: "@") { return 1 }
-        guard text[position] == UInt8(ascii: "%"), position + 2 < text.count,
-            text[position + 1] == UInt8(ascii: "4"), text[position + 2] == UInt8(ascii: "0")
-        else { return 0 }
-        return 3
+        return text[position] == UInt8(ascii: "%") && text[position...].starts(with: "%40".utf8) ? 3 : 0
     }
 
     /// Fewer characters than the standard allows, because `=`, `/` and `&` occur before addresses more often than in

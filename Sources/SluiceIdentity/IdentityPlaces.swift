@@ -23,21 +23,13 @@ struct IdentityPlaces: Sendable {
 
     /// Whether several objects can have the identity together: each reads the file that the others have written, under a lock.
     /// One with another list of places, or an encryption that the others don't have, would write bytes that they can't read or don't find.
-    var canBeShared: Bool {
-        guard all.count == 1, case .directory = all[0] else { return false }
-        return true
-    }
+    var canBeShared: Bool { if case .directory? = all.first { all.count == 1 } else { false } }
 
     func note(_ message: String) {
         notes.withLock { $0.append(message) }
     }
 
-    func takeNotes() -> [String] {
-        notes.withLock { notes in
-            defer { notes = [] }
-            return notes
-        }
-    }
+    func takeNotes() -> [String] { notes.withLock { exchange(&$0, with: []) } }
 
     /// The records of several places.
     struct Reading {

@@ -45,12 +45,9 @@ final class SignUps: Sendable {
 
     /// Tracks a new sign-up, or a pending one. Once a route has stored it, removes it from the ids.
     func track(_ new: UserIDs.SignUp? = nil) {
-        let pending = state.withLock { state in
-            defer { state.pending = nil }
-            return new ?? state.pending
-        }
+        let pending = state.withLock { $0.pending.take() }
         // A reset or another login may have replaced it.
-        guard let signUp = pending, state.withLock({ $0.passed != signUp.id }),
+        guard let signUp = new ?? pending, state.withLock({ $0.passed != signUp.id }),
             let current = ids.memory.withLock({ $0.ids?.signUp == signUp ? $0.ids : nil })
         else { return }
         // The next user's bound ids and groups would tie two people together.

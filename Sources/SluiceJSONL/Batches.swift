@@ -175,14 +175,10 @@ struct Batches {
     /// - Returns: whether there was one.
     private mutating func leaveStuckDirectory(in stored: inout StoredFiles) -> Bool {
         let stuck = (stored.index.unreadable + stored.unremoved).filter(\.lane.holdsEvents).map(\.directory)
-        for path in Set(stuck).sorted() {
-            guard let directory = stored.directories.adopted(path),
-                directory.segments == stuck.count(where: { $0 == path })
-            else { continue }
-            stored.leave(directory)
-            return true
-        }
-        return false
+        let directory = Set(stuck).sorted().compactMap(stored.directories.adopted)
+            .first { directory in directory.segments == stuck.count { $0 == directory.path } }
+        if let directory { stored.leave(directory) }
+        return directory != nil
     }
 
     // MARK: Settling
@@ -225,7 +221,8 @@ struct Batches {
         var room = stored.configuration.segmentBytes.upperBound - stored.directories.spares.bytes
         return parts.map { part in
             room -= part.segment.fileBytes
-            let file = room < 0 ? nil : stored.takeFile(of: part.segment)
+            // It needs ``SpareFiles/release()``.
+            let file = room < 0 ? nil : part.segment.file.take()
             stored.retire(part.segment)
             return (part.segment, file)
         }

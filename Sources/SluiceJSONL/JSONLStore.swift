@@ -277,7 +277,8 @@ public final class JSONLStore: Store {
     /// does.
     public func close() {
         deadLetterAccess.finish()
-        if configuration.interval != nil { synchronizer.runBriefly() }
+        // If this fails, the store is closed, or can't write, which closing it reports.
+        if configuration.interval != nil { _ = SluiceError.of(try synchronizer.run(most: 8)) }
         access.use { $0.close() }
     }
 

@@ -64,7 +64,7 @@ struct StateAccess: Sendable {
     }
 
     private func reportNotes() {
-        let (notes, observer) = state.withLock { ($0.stored.takeNotes(), $0.stored.observer) }
+        let (notes, observer) = state.withLock { (exchange(&$0.stored.notes, with: []), $0.stored.observer) }
         for note in notes { observer.note(note) }
     }
 }

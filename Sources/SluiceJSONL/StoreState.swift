@@ -90,7 +90,9 @@ struct StoreState {
         let parent = stored
         self = StoreState(configuration, files: files, in: parent.directories.environment)
         stored.observer = parent.observer
-        stored.directories.resumeAfterFork(of: parent.directories)
+        // It continues the order of the parent process, which keeps its directories.
+        stored.directories.nextSequence = parent.directories.nextSequence
+        stored.directories.spares.isOn = parent.directories.spares.isOn
         phase = .open
         if let error = SluiceError.of(try stored.directories.root.prepare()) { stored.notes.append("\(error)") }
     }

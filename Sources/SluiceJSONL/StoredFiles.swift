@@ -33,11 +33,6 @@ struct StoredFiles {
         observer.unread(bytes)
     }
 
-    mutating func takeNotes() -> [String] {
-        defer { notes = [] }
-        return notes
-    }
-
     /// Adds the files of adopted directories.
     mutating func take(_ claims: [Directories.Claim]) {
         var segments: [Segment] = []
@@ -53,7 +48,10 @@ struct StoredFiles {
         for (directory, _) in claims where directory.segments == 0 && directory !== directories.ownDirectory {
             clearAway(directory)
         }
-        if let note = directories.takeForeignNote() { notes.append(note) }
+        let foreign = exchange(&directories.foreign, with: [])
+        if let first = foreign.first {
+            notes.append("this store leaves files alone that it can't use: \(foreign.count), such as \(first)")
+        }
     }
 
     /// Evicts a segment. Returns false if files can't be removed.
@@ -114,13 +112,10 @@ struct StoredFiles {
     /// Counts the lines of an earlier process's segment that was not read. Returns nil if they are counted already.
     private mutating func countUnread(_ segment: Segment) -> Int? {
         guard segment.count == nil else { return nil }
-        do throws(SegmentReader.Failure) {
-            return try SegmentReader(files: files, encryption: nil).countLines(
-                segment.path, limit: segment.fileBytes, segment.name)
-        } catch {
-            notes.append("the lines of a segment that can't be read are not counted: \(segment.path)")
-            return 0
-        }
+        let reader = SegmentReader(files: files, encryption: nil)
+        let count = attempt(try reader.countLines(segment.path, limit: segment.fileBytes, segment.name), or: nil)
+        if count == nil { notes.append("the lines of a segment that can't be read are not counted: \(segment.path)") }
+        return count ?? 0
     }
 
     private mutating func count(_ segment: Segment, _ unread: Int?) {
@@ -189,8 +184,7 @@ struct StoredFiles {
     }
 
     mutating func takeMarks() -> [(segment: Segment, places: [LinePlace])] {
-        defer { marks = [] }
-        return marks.filter { $0.segment.condition == .handedOut }
+        exchange(&marks, with: []).filter { $0.segment.condition == .handedOut }
     }
 
     // MARK: Files
@@ -310,9 +304,9 @@ struct StoredFiles {
 
     /// Forgets the own directory if others have deleted or moved it.
     mutating func leaveGoneDirectory() {
-        guard let directory = directories.ownDirectory, !directory.checkPresence() else { return }
+        guard let own = directories.ownDirectory, !attempt(try own.checkPresence(), or: false) else { return }
         directories.ownDirectory = nil
-        directories.claimed[directory.path] = nil
+        directories.claimed[own.path] = nil
         directories.spares.removeAll(in: files)
         notes.append(
             "someone has deleted or moved the store's directory, or closed its files: "

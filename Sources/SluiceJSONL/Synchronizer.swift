@@ -19,13 +19,13 @@ final class Synchronizer: Sendable {
         self.access = access
     }
 
-    /// Writes buffered events, and synchronizes one file after another.
+    /// Writes buffered events, and synchronizes one file after another, `most` of them at most.
     ///
     /// - Returns: the last failure, which has been reported.
-    func run(while mayContinue: () -> Bool) throws(SluiceError) -> FileError? {
+    func run(most: Int = .max, while mayContinue: () -> Bool = { true }) throws(SluiceError) -> FileError? {
         let items = try access.perform { state throws(SluiceError) in try state.unsynchronized() }
         var failure: FileError?
-        for item in items {
+        for item in items.prefix(most) {
             guard mayContinue() else { break }
             var hasFailed = false
             // Without the lock: callers of append must not wait for the drive.
@@ -43,17 +43,6 @@ final class Synchronizer: Sendable {
         return failure
     }
 
-    /// Synchronizes at most eight files, because closing a store must not take long.
-    func runBriefly() {
-        var rest = 8
-        // If this fails, the store is closed, or can't write, which closing it reports.
-        _ = SluiceError.of(
-            try run {
-                rest -= 1
-                return rest >= 0
-            })
-    }
-
     /// Begins the work that an append has found to be due.
     func follow(_ due: Due) {
         switch due {
@@ -66,7 +55,7 @@ final class Synchronizer: Sendable {
     private func catchUp() {
         inTurn { () throws(SluiceError) in
             guard access.read(\.stored.directories.synchronization.isBehind) else { return }
-            let failure = try run { true }
+            let failure = try run()
             access.use { $0.caughtUp(hasFailed: failure != nil) }
         }
         // This event may have been stored after another append's synchronization had begun.
@@ -90,7 +79,7 @@ final class Synchronizer: Sendable {
                 // Only a cancelled task is woken early, and this one is never cancelled.
             }
             let now = time.continuousTime()
-            self?.inTurn { () throws(SluiceError) in _ = try self?.run { true } }
+            self?.inTurn { () throws(SluiceError) in _ = try self?.run() }
             self?.end(begun: now)
         }
     }

@@ -38,10 +38,6 @@ final class Heartbeat: Sendable {
     }
 
     private func replace(by new: Task<Void, Never>?) {
-        let old = task.withLock { task in
-            defer { task = new }
-            return task
-        }
-        old?.cancel()
+        task.withLock { exchange(&$0, with: new) }?.cancel()
     }
 }

@@ -19,16 +19,12 @@ struct LifecycleFacts: PersistedValue {
     /// Events that may not have been tracked. The next launch tracks them with the same ids.
     var versionEvents: [VersionEvent] = []
 
-    init() {}
+    init(isUnknown: Bool = false) {
+        (hasStarted, isInstalled, firstDay) = (isUnknown, isUnknown, isUnknown ? .min : nil)
+    }
 
     /// An installation that was launched before, on an unknown day.
-    static let unknown = {
-        var facts = LifecycleFacts()
-        facts.hasStarted = true
-        facts.firstDay = .min
-        facts.isInstalled = true
-        return facts
-    }()
+    static let unknown = LifecycleFacts(isUnknown: true)
 
     init?(_ object: Properties) {
         guard case .bool(let hasStarted) = object["has_started"] else { return nil }

@@ -49,11 +49,7 @@
             let targets = pipelines.map { pipeline in { @Sendable [weak pipeline] in pipeline } }
             let progress = Locked(Progress.running)
             let finish: @Sendable (Int32) -> Void = { number in
-                let isFirst = progress.withLock { progress in
-                    defer { progress = .over }
-                    return progress != .over
-                }
-                if isFirst { end(number) }
+                if progress.withLock({ exchange(&$0, with: .over) }) != .over { end(number) }
             }
             listener = SignalHub.shared.add(numbers) { number in
                 let isFirst = progress.withLock { progress in

@@ -246,9 +246,8 @@ public final class Sessions: Processor {
     public func emit(for signal: Signal) {
         let now = now
         let outputs = state.withLock { state in
-            defer { state.pending = [] }
             let isEnd = signal == .willTerminate || signal == .userWillChange
-            return isEnd ? state.pending + state.machine.receive(signal, at: now) : state.pending
+            return exchange(&state.pending, with: []) + (isEnd ? state.machine.receive(signal, at: now) : [])
         }
         track(outputs)
         switch signal.kind {

@@ -72,7 +72,7 @@ struct DurabilityTests: StoreSuite {
 
     @Test("the parents of the root are synchronized, also if their owner can't be read now")
     func parentsAreSynchronized() {
-        let root = RootDirectory(directory.path, of: "main", files: files)
+        let root = RootDirectory(path: directory.path, route: "main", files: files)
         let all = [directory.path] + FilePath.ancestors(of: directory.path)
         files.fail(.status, with: .inputOutput)
         #expect(root.synchronizedDirectories == all)

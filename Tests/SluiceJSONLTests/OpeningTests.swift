@@ -26,7 +26,7 @@ struct OpeningTests: StoreSuite {
         let (path, moved) = ("\(directory.path)/instance", "\(directory.path)/moved")
         let name = SegmentName(.normal, sequence: 1, created: Timestamp(milliseconds: 1)).text
         try files.makeDirectory(path, mode: 0o700)
-        let claimed = try #require(try InstanceDirectory.claim(path, files: files))
+        let claimed = try #require(try InstanceDirectory(claiming: path, files: files))
         try files.rename(path, to: moved)
         try files.makeDirectory(path, mode: 0o700)
         try directory.write(Array(repeating: 65, count: size), to: "moved/\(name)")

@@ -57,7 +57,7 @@ public final class Pipeline: EventTracking {
             onDiagnostic: onDiagnostic, onTrace: onTrace)
         try plan.claimPlaces(for: states)
         chain = plan.chain(to: routes, in: path)
-        self.routes = Routes(routes, path)
+        self.routes = Routes(list: routes, path: path)
         self.path = path
         // If any of this throws, deinit closes what was opened.
         for route in routes { try StateGate.$current.withValue(states) { try route.open() } }

@@ -20,10 +20,9 @@ public struct _PipelinePlan {
             guard names.insert(route.name).inserted else {
                 throw SluiceError(.invalidPipeline, "two routes are called \"\(route.name)\": give each its own name")
             }
-            if let store = route.stages.store, let object = _PipelinePlan.object(store) {
-                guard stores.insert(object).inserted else {
-                    throw SluiceError(.invalidPipeline, "one store in two routes: give each route a store of its own")
-                }
+            let store = route.stages.store.flatMap(_PipelinePlan.object)
+            if let store, !stores.insert(store).inserted {
+                throw SluiceError(.invalidPipeline, "one store in two routes: give each route a store of its own")
             }
             try validate(processors + route.stages.processors)
         }

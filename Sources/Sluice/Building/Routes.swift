@@ -2,13 +2,8 @@
 ///
 /// The child of a `fork` has no routes: they stay with the parent.
 struct Routes: Sendable {
-    private let list: [RouteRuntime]
-    private let path: EventPath
-
-    init(_ all: [RouteRuntime], _ path: EventPath) {
-        list = all
-        self.path = path
-    }
+    let list: [RouteRuntime]
+    let path: EventPath
 
     private var own: [RouteRuntime] { path.isInherited ? [] : list }
 

@@ -70,9 +70,7 @@ public final class PluginContext: Sendable {
         self.place.replace(with: Place(place.chain, place.index, place.environment, isOpen: true))
         let known = early.withLock { $0.take() } ?? Early()
         for message in known.messages { report(message) }
-        var lost: [DropReason: Int] = [:]
-        held.withLock { swap(&$0.lost, &lost) }
-        return (known, lost)
+        return (known, held.withLock { exchange(&$0.lost, with: [:]) })
     }
 
     // MARK: Events

@@ -39,7 +39,7 @@ struct DeadLetterAccess: Sendable {
             if group.segment == nil { _ = try markEvents(of: [group]) }
             // Events that would survive a loss of power as dead letters must survive it as waiting ones. A failure has been
             // reported, and the events wait again.
-            if access.configuration.interval != nil, SluiceError.of(try synchronizer.run { true }) != nil { break }
+            if access.configuration.interval != nil, SluiceError.of(try synchronizer.run()) != nil { break }
             if count < lines.count { break }
         }
         return replayed
@@ -109,7 +109,7 @@ struct DeadLetterAccess: Sendable {
     private func synchronizeRemovals() throws(SluiceError) {
         guard access.configuration.survivesPowerLoss else { return }
         access.use { $0.stored.directories.addAllEntries() }
-        guard let failure = try synchronizer.run(while: { true }) else { return }
+        guard let failure = try synchronizer.run() else { return }
         throw SluiceError(.inputOutput, "the directory of the dead letters can't be synchronized", cause: failure)
     }
 

@@ -10,23 +10,15 @@ enum DeadLetterLine {
 
     static func encoded(_ letter: DeadLetter) -> ArraySlice<UInt8> {
         var writer = JSONWriter(capacity: letter.line.bytes.count + 128)
-        writer.raw(#"{"id":""#)
-        writer.raw(letter.id.digits.utf8)
-        writer.raw(#"","reason":"#)
-        writer.string(letter.reason)
-        writer.raw(#","at":"#)
-        writer.integer(letter.date.milliseconds)
-        if let status = letter.status {
-            writer.raw(#","status":"#)
-            writer.integer(status)
+        writer.object {
+            $0["id"] = letter.id.digits
+            $0["reason"] = letter.reason
+            $0["at"] = PropertyValue.int(letter.date.milliseconds)
+            $0["status"] = letter.status.map { .int($0) }
+            $0["response"] = letter.response
+            $0.raw(eventKey)
+            $0.raw(letter.line.bytes)
         }
-        if let response = letter.response {
-            writer.raw(#","response":"#)
-            writer.string(response)
-        }
-        writer.raw(eventKey)
-        writer.raw(letter.line.bytes)
-        writer.raw("}")
         return writer.bytes[...]
     }
 

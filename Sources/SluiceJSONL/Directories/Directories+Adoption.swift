@@ -6,11 +6,7 @@ extension Directories {
     /// One of them becomes the own directory. Otherwise a host that is started often would leave one each time. No file
     /// is read.
     mutating func claimAll() throws(SluiceError) -> [Claim] {
-        do throws(FileError) {
-            (otherDirectories, foreign) = try root.list()
-        } catch {
-            throw root.unavailable(error)
-        }
+        (otherDirectories, foreign) = try root.advising { () throws(FileError) in try root.list() }
         var claims: [Claim] = []
         var room = Int.max
         while let claim = claimAnother(room: room) {
@@ -32,12 +28,15 @@ extension Directories {
         if isFull { return nil }
         for path in otherDirectories where lateErasures[path] == nil {
             do throws(FileError) {
-                guard let directory = try InstanceDirectory.claim(path, files: files) else { continue }
+                guard let directory = try InstanceDirectory(claiming: path, files: files) else { continue }
                 let listing = try directory.listing(largest: configuration.largestSegment)
                 guard listing.bytes <= room else { continue }
                 otherDirectories.removeAll { $0 == path }
                 foreign += (listing.foreign + listing.unknown).map { "\(path)/\($0)" }
-                continueSequence(after: listing)
+                // New files must come after all known ones. No process has counted up to a higher number. Names after
+                // it could not be read by later processes.
+                let known = listing.segments.lazy.map(\.name.sequence).filter { $0 < SegmentName.maximumSequence / 2 }
+                nextSequence = max(nextSequence, known.max().map { $0 + 1 } ?? 0)
                 directory.startClock(environment.time, newest: listing.newest, configuration)
                 claimed[path] = directory
                 if ownDirectory == nil { makeOwn(directory) }
@@ -50,21 +49,5 @@ extension Directories {
             }
         }
         return nil
-    }
-
-    /// Returns a message about the files that this store can't use, once.
-    mutating func takeForeignNote() -> String? {
-        guard let first = foreign.first else { return nil }
-        defer { foreign = [] }
-        return "this store leaves files alone that it can't use: \(foreign.count), such as \(first)"
-    }
-
-    /// New files must come after all known ones.
-    private mutating func continueSequence(after listing: InstanceDirectory.Listing) {
-        for sequence in listing.segments.map(\.name.sequence) {
-            // No process has counted up to a higher number. Names after it could not be read by later processes.
-            guard sequence < SegmentName.maximumSequence / 2 else { continue }
-            nextSequence = max(nextSequence, sequence + 1)
-        }
     }
 }

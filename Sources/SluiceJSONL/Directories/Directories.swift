@@ -36,7 +36,7 @@ struct Directories {
         self.configuration = configuration
         self.files = files
         self.environment = environment
-        root = RootDirectory(configuration.directory, of: configuration.route, files: files)
+        root = RootDirectory(path: configuration.directory, route: configuration.route, files: files)
     }
 
     /// The reading of the continuous clock.
@@ -44,12 +44,8 @@ struct Directories {
 
     /// Makes sure that no other pipeline of this process uses the root for this route.
     func occupyRoot() throws(SluiceError) -> StorePlace {
-        let place: StorePlace
-        do throws(FileError) {
-            place = StorePlace(root.path, try files.status(of: root.path), configuration.route, in: files)
-        } catch {
-            throw root.unavailable(error)
-        }
+        let status = try root.advising { () throws(FileError) in try files.status(of: root.path) }
+        let place = StorePlace(root.path, status, configuration.route, in: files)
         try place.occupy(in: files)
         return place
     }
@@ -63,12 +59,6 @@ struct Directories {
     /// Adds all directories in which this process may have removed files.
     mutating func addAllEntries() {
         for path in [root.path] + claimedPaths { synchronization.addEntries(of: path) }
-    }
-
-    /// Continues the order of the parent process, which keeps its directories.
-    mutating func resumeAfterFork(of parent: Directories) {
-        nextSequence = parent.nextSequence
-        spares.isOn = parent.spares.isOn
     }
 
     /// Releases the locks of all directories. If events wait, the status stays with them: it has the last failure.

@@ -26,41 +26,41 @@ final class InstanceDirectory {
     /// Ends the name of a file that replaces another one as soon as it is complete.
     static let incompleteSuffix = ".new"
 
-    private init(path: String, handle: OpenFile, lock: OpenFile, files: any FileSystem) {
-        self.path = path
+    /// Takes a directory whose process has ended. Returns nil if a process uses it, or has just removed it.
+    init?(claiming path: String, files: any FileSystem) throws(FileError) {
+        let status = try files.status(of: path)
+        guard status.kind == .directory else { throw .notADirectory }
+        guard status.owner == files.userID else { throw .notPermitted }
+        handle = try OpenFile(path, .directory, in: files)
         lockPath = "\(path)/\(InstanceDirectory.lockName)"
-        self.handle = handle
-        self.lock = lock
-        self.files = files
+        guard handle.tryLock(), let lock = try InstanceDirectory.lockFile(lockPath, files: files) else { return nil }
+        (self.path, self.lock, self.files) = (path, lock, files)
     }
 
     func path(of name: SegmentName) -> String { "\(path)/\(name.text)" }
 
     /// Creates a directory with a unique name.
     static func create(
-        in root: String, of route: String, random: () -> UInt64, files: any FileSystem
+        in root: String, of route: String, random: () -> UInt64, files: any FileSystem, attempts: Int = 8
     ) throws(FileError) -> InstanceDirectory {
-        var attempts = 8
-        while true {
-            let path = "\(root)/\(EventID.random(random))\(RouteName.suffix(for: route) ?? "")"
-            attempts -= 1
-            do throws(FileError) {
-                try files.makeDirectory(path, mode: 0o700)
-                // Nil if another process took it for an abandoned one in between, and is about to remove it.
-                if let directory = try claimNew(path, files: files) { return directory }
-                if attempts == 0 { throw .exists }
-            } catch {
-                guard attempts > 0, error == .exists || error == .noSuchFile,
-                    attempt(try files.status(of: root).kind == .directory, or: false)
-                else { throw error }
-            }
+        let path = "\(root)/\(EventID.random(random))\(RouteName.suffix(for: route) ?? "")"
+        do throws(FileError) {
+            try files.makeDirectory(path, mode: 0o700)
+            // Nil if another process took it for an abandoned one in between, and is about to remove it.
+            if let directory = try claimNew(path, files: files) { return directory }
+            if attempts == 1 { throw .exists }
+        } catch {
+            guard attempts > 1, error == .exists || error == .noSuchFile,
+                attempt(try files.status(of: root).kind == .directory, or: false)
+            else { throw error }
         }
+        return try create(in: root, of: route, random: random, files: files, attempts: attempts - 1)
     }
 
     /// Leaves nothing behind if it fails. Otherwise a full disk would collect a directory with every attempt.
     private static func claimNew(_ path: String, files: any FileSystem) throws(FileError) -> InstanceDirectory? {
         do throws(FileError) {
-            return try claim(path, files: files)
+            return try InstanceDirectory(claiming: path, files: files)
         } catch {
             files.discardFile("\(path)/\(lockName)")
             files.discardDirectory(path)
@@ -68,18 +68,7 @@ final class InstanceDirectory {
         }
     }
 
-    /// Takes a directory whose process has ended. Returns nil if a process uses it, or has just removed it.
-    static func claim(_ path: String, files: any FileSystem) throws(FileError) -> InstanceDirectory? {
-        let status = try files.status(of: path)
-        guard status.kind == .directory else { throw .notADirectory }
-        guard status.owner == files.userID else { throw .notPermitted }
-        let handle = try OpenFile(path, .directory, in: files)
-        guard handle.tryLock(), let lock = try lockFile(in: path, files: files) else { return nil }
-        return InstanceDirectory(path: path, handle: handle, lock: lock, files: files)
-    }
-
-    private static func lockFile(in directory: String, files: any FileSystem) throws(FileError) -> OpenFile? {
-        let path = "\(directory)/\(lockName)"
+    private static func lockFile(_ path: String, files: any FileSystem) throws(FileError) -> OpenFile? {
         // The directory is locked, so no process uses an entry of this name that isn't a regular file.
         if let found = try files.statusIfPresent(of: path), found.kind != .file {
             try files.rename(path, to: "\(path).unusable")
@@ -110,18 +99,14 @@ final class InstanceDirectory {
     }
 
     /// Whether the directory is still where it was created. If only its lock file is gone, it is created.
-    func checkPresence() -> Bool {
-        do throws(FileError) {
-            guard try handle.isAt(path) else { return false }
-            guard try !lock.isAt(lockPath) else { return true }
-            lock = try OpenFile(lockPath, [.write, .append, .create, .exclusive], in: files)
-            guard try lock.lock() else { return false }
-            isClockKept = false
-            keepClock()
-            return true
-        } catch {
-            return false
-        }
+    func checkPresence() throws(FileError) -> Bool {
+        guard try handle.isAt(path) else { return false }
+        guard try !lock.isAt(lockPath) else { return true }
+        lock = try OpenFile(lockPath, [.write, .append, .create, .exclusive], in: files)
+        guard try lock.lock() else { return false }
+        isClockKept = false
+        keepClock()
+        return true
     }
 
     // MARK: Age
@@ -212,12 +197,8 @@ final class InstanceDirectory {
         for text in try files.list(path) where text != InstanceDirectory.lockName {
             if let name = SegmentName(text) {
                 segments.append((name, text))
-            } else if text.isStatus {
-                // That of an ended process.
-                files.discardFile("\(path)/\(text)")
-            } else if let name = text.withoutSuffix(InstanceDirectory.incompleteSuffix)
-                ?? text.withoutSuffix(SpareFiles.suffix), SegmentName(name) != nil
-            {
+            } else if text.isStatus || text.isDraftOrSpare {
+                // An ended process has left it.
                 files.discardFile("\(path)/\(text)")
             } else {
                 listing.foreign.append(text)
@@ -259,7 +240,9 @@ extension String {
             || self == InstanceDirectory.statusName + InstanceDirectory.incompleteSuffix
     }
 
-    fileprivate func withoutSuffix(_ suffix: String) -> String? {
-        hasSuffix(suffix) ? String(dropLast(suffix.count)) : nil
+    /// Whether it names a new version of a segment that was never completed, or a spare file.
+    fileprivate var isDraftOrSpare: Bool {
+        let suffix = [InstanceDirectory.incompleteSuffix, SpareFiles.suffix].first(where: hasSuffix)
+        return suffix.map { SegmentName(String(dropLast($0.count))) != nil } ?? false
     }
 }

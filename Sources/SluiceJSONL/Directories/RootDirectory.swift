@@ -3,14 +3,8 @@ internal import Sluice
 /// The directory that the host passes to the store. Several processes may share it.
 struct RootDirectory {
     private(set) var path: String
-    private let route: String
-    private let files: any FileSystem
-
-    init(_ path: String, of route: String, files: any FileSystem) {
-        self.path = path
-        self.route = route
-        self.files = files
-    }
+    let route: String
+    let files: any FileSystem
 
     /// Creates the directory if it is missing, and checks its owner and permissions.
     ///
@@ -26,16 +20,10 @@ struct RootDirectory {
             throw RootDirectory.unavailable(
                 path, "is relative, and the working directory can't be found: use an absolute path", error)
         }
-        let status: FileStatus
-        do throws(FileError) {
-            if let present = try files.statusIfPresent(of: path) {
-                status = present
-            } else {
-                try files.makeDirectories(path)
-                status = try files.status(of: path)
-            }
-        } catch {
-            throw unavailable(error)
+        let status = try advising { () throws(FileError) in
+            if let present = try files.statusIfPresent(of: path) { return present }
+            try files.makeDirectories(path)
+            return try files.status(of: path)
         }
         switch status.kind {
         case .directory: break
@@ -71,6 +59,15 @@ struct RootDirectory {
             return try files.status(of: directory).owner == files.userID
         } catch {
             return error != .accessDenied && error != .notPermitted
+        }
+    }
+
+    /// Returns the result of `body`, and adds advice to its error.
+    func advising<Result>(_ body: () throws(FileError) -> Result) throws(SluiceError) -> Result {
+        do throws(FileError) {
+            return try body()
+        } catch {
+            throw unavailable(error)
         }
     }
 

@@ -146,7 +146,7 @@ struct ErasureAccess: Sendable {
         in path: String, _ isMatch: ((EventLine) -> Bool)?
     ) -> (report: ErasureReport, isSafe: Bool)? {
         do throws(FileError) {
-            guard let directory = try InstanceDirectory.claim(path, files: access.files) else { return nil }
+            guard let directory = try InstanceDirectory(claiming: path, files: access.files) else { return nil }
             guard let isMatch else { return (try deleteEvents(in: directory), true) }
             let (report, damaged, isSafe) = LineEraser(reader: access.reader, isMatch: isMatch).run(
                 in: directory, largest: access.configuration.largestSegment)

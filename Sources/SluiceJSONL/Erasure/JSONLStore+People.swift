@@ -44,7 +44,7 @@ extension JSONLStore {
         let eraser = LineEraser(reader: folder.reader, isMatch: isMatch)
         for path in folder.instances {
             do throws(FileError) {
-                if let instance = try InstanceDirectory.claim(path, files: folder.reader.files) {
+                if let instance = try InstanceDirectory(claiming: path, files: folder.reader.files) {
                     report = report + eraser.run(in: instance, largest: People.largestSegment).report
                 } else {
                     report.left.append("\(path): a running process uses it: erase there, or when it has ended")

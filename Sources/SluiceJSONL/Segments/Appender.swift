@@ -69,12 +69,9 @@ struct Appender {
 
     /// Ends the use of the open segment's file. Buffered lines stay for the next one.
     mutating func takeWriter() -> SegmentWriter? {
-        defer {
-            writer = nil
-            usage = buffered
-            reservedBytes = 0
-        }
-        return writer
+        usage = buffered
+        reservedBytes = 0
+        return writer.take()
     }
 
     /// Makes the file of the open segment as short as its lines.
@@ -86,11 +83,8 @@ struct Appender {
 
     /// Drops the buffer.
     mutating func takeBuffered() -> Usage {
-        defer {
-            buffer = LineBuffer()
-            buffered = Usage()
-            usage = writer?.usage ?? Usage()
-        }
-        return buffered
+        buffer = LineBuffer()
+        usage = writer?.usage ?? Usage()
+        return exchange(&buffered, with: Usage())
     }
 }

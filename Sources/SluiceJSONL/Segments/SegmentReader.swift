@@ -30,10 +30,8 @@ struct SegmentReader {
 
         /// Removes events, and returns their places.
         mutating func remove(_ events: Set<Int>) -> [LinePlace] {
-            defer {
-                let kept = lines.indices.filter { !events.contains($0) }
-                (lines, places) = (kept.map { lines[$0] }, kept.map { places[$0] })
-            }
+            let kept = lines.indices.filter { !events.contains($0) }
+            defer { (lines, places) = (kept.map { lines[$0] }, kept.map { places[$0] }) }
             return events.map { places[$0] }
         }
     }

@@ -90,17 +90,9 @@ public struct LineEncryption: Sendable {
     package func validate() throws(SluiceError) {
         guard let keyID else { return }
         try SluiceError.require(
-            (1...64).contains(keyID.utf8.count) && keyID.utf8.allSatisfy(LineEncryption.isPartOfID),
+            (1...64).contains(keyID.utf8.count)
+                && keyID.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) || "-_.".contains($0) },
             "the id of the encryption's key can't be stored: use 1 to 64 letters, digits, -, _ and . in ASCII")
-    }
-
-    private static func isPartOfID(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
-            true
-        default: false
-        }
     }
 
     package func encrypted(_ line: ArraySlice<UInt8>) throws(SluiceError) -> ArraySlice<UInt8> {

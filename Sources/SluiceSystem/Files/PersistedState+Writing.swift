@@ -36,11 +36,8 @@ extension PersistedState {
         do throws(SluiceError) {
             return try body()
         } catch {
-            let isFirst = memory.withLock { memory in
-                defer { memory.hasFailed = true }
-                return !memory.hasFailed
-            }
-            if isFirst { report("the state can't be kept for the next launch: \(error)") }
+            let isRepeated = memory.withLock { exchange(&$0.hasFailed, with: true) }
+            if !isRepeated { report("the state can't be kept for the next launch: \(error)") }
             return false
         }
     }

@@ -60,7 +60,8 @@ package struct StateFile: Sendable {
             let directory = FilePath.parent(of: path)
             try fileSystem.makeDirectories(directory)
             try replace(path, by: bytes)
-            synchronize(directory)
+            // Without its error, because the new bytes are in place: the write must not be reported as failed.
+            _ = FileError.of(try fileSystem.synchronizeDirectory(directory))
         } catch {
             throw failure("cannot be written", error)
         }
@@ -101,56 +102,38 @@ package struct StateFile: Sendable {
             discardAbandonedFiles(of: path)
             guard try fileSystem.statusIfPresent(of: path) != nil else { return }
             try fileSystem.removeFile(path)
-            synchronize(FilePath.parent(of: path))
+            _ = FileError.of(try fileSystem.synchronizeDirectory(FilePath.parent(of: path)))
         } catch {
             throw failure("cannot be removed", error)
         }
     }
 
-    private func replace(_ path: String, by bytes: [UInt8]) throws(FileError) {
-        var attempts = 8
-        while true {
-            let number = StateFile.writes.withLock { count in
-                count += 1
-                return count
-            }
-            do throws(FileError) {
-                return try fileSystem.replaceFile(
-                    path, by: bytes, through: "\(path).\(fileSystem.processID)-\(number).tmp")
-            } catch {
-                attempts -= 1
-                guard error == .exists, attempts > 0 else { throw error }
-            }
+    private func replace(_ path: String, by bytes: [UInt8], attempts: Int = 8) throws(FileError) {
+        let number = StateFile.writes.withLock { count in
+            count += 1
+            return count
         }
-    }
-
-    /// Without an error, because the new bytes are in place: the write must not be reported as failed.
-    private func synchronize(_ directory: String) {
-        _ = FileError.of(try fileSystem.synchronizeDirectory(directory))
+        do throws(FileError) {
+            try fileSystem.replaceFile(path, by: bytes, through: "\(path).\(fileSystem.processID)-\(number).tmp")
+        } catch {
+            guard error == .exists, attempts > 1 else { throw error }
+            try replace(path, by: bytes, attempts: attempts - 1)
+        }
     }
 
     /// Removes the temporary files that no living process has locked. They may contain ids of users.
     private func discardAbandonedFiles(of path: String) {
         let directory = FilePath.parent(of: path)
         let prefix = path.dropFirst(directory == "/" ? 1 : directory.count + 1) + "."
-        do throws(FileError) {
-            // With the dot, it follows a symbolic link.
-            for name in try fileSystem.list("\(directory)/.") where name.hasPrefix(prefix) && name.hasSuffix(".tmp") {
-                let number = name.dropFirst(prefix.count).dropLast(4)
-                guard number.contains("-"), number.allSatisfy({ $0 == "-" || $0.isNumber }) else { continue }
-                discardIfAbandoned("\(directory)/\(name)")
-            }
-        } catch {
-            // The directory is missing, or can only be searched. Reading the file finds out.
-        }
-    }
-
-    private func discardIfAbandoned(_ temporary: String) {
-        do throws(FileError) {
-            let file = try OpenFile(temporary, .write, in: fileSystem)
-            if try file.lock() { fileSystem.discardFile(temporary) }
-        } catch {
-            // It is gone, or not ours.
+        // With the dot, it follows a symbolic link. If it is missing, or can only be searched, reading the file tells.
+        let names = attempt(try fileSystem.list("\(directory)/."), or: [])
+        for name in names where name.hasPrefix(prefix) && name.hasSuffix(".tmp") {
+            let number = name.dropFirst(prefix.count).dropLast(4)
+            guard number.contains("-"), number.allSatisfy({ $0 == "-" || $0.isNumber }) else { continue }
+            let temporary = "\(directory)/\(name)"
+            // If this fails, it is gone, or not ours.
+            guard let file = attempt(try OpenFile(temporary, .write, in: fileSystem), or: nil) else { continue }
+            if attempt(try file.lock(), or: false) { fileSystem.discardFile(temporary) }
         }
     }
 

@@ -186,21 +186,19 @@ package struct SystemFileSystem: FileSystem {
 
     package var bootID: String { SystemFileSystem.runOfMachine }
 
-    private static let runOfMachine: String = {
-        var text = [UInt8](repeating: 0, count: 64)
+    private static let runOfMachine = readRunOfMachine()
+
+    private static func readRunOfMachine() -> String {
         #if canImport(Darwin)
+            var text = [UInt8](repeating: 0, count: 64)
             var count = text.count
             guard sysctlbyname("kern.bootsessionuuid", &text, &count, nil, 0) == 0 else { return "" }
         #else
-            do throws(FileError) {
-                text = try OpenFile("/proc/sys/kernel/random/boot_id", [], in: SystemFileSystem()).read(
-                    upTo: text.count)
-            } catch {
-                return ""
-            }
+            let file = "/proc/sys/kernel/random/boot_id"
+            let text = attempt(try OpenFile(file, [], in: SystemFileSystem()).read(upTo: 64), or: [])
         #endif
         return String(decoding: text.prefix { $0 > UInt8(ascii: " ") }, as: UTF8.self)
-    }()
+    }
 
     package var userID: UInt32 { geteuid() }
 
