@@ -13,7 +13,6 @@
 
 #include "CSluiceCurl.h"
 #include "curl_library.h"
-#include "exit_gate.h"
 
 struct sluice_curl_connection {
     curl_multi *multi;
@@ -48,27 +47,23 @@ static void unblock_pipe_signal(const sigset_t *previous) {
     pthread_sigmask(SIG_SETMASK, previous, NULL);
 }
 
-static void note_arrival(sluice_curl_connection *connection) {
+/// Any count other than the one offered makes libcurl end the transfer with an error.
+static size_t receive(sluice_curl_connection *connection, bool is_head, const char *bytes, size_t count) {
+    const sluice_curl_request *request = connection->request;
+    if (request == NULL) return 0;
     int64_t sent = 0;
     sluice_curl.easy_getinfo(connection->easy, CURL_INFO_SIZE_UPLOAD, &sent);
-    connection->result.is_confirmed = (uint64_t)sent >= connection->request->body_count;
+    connection->result.is_confirmed = (uint64_t)sent >= request->body_count;
     if (!connection->result.is_confirmed) connection->result.is_early = true;
+    return (is_head ? request->receive_head : request->receive_body)(request->context, bytes, count) ? count : 0;
 }
 
-// Any count other than the one offered makes libcurl end the transfer with an error.
-
 static size_t receive_head(const char *bytes, size_t size, size_t count, void *context) {
-    sluice_curl_connection *connection = context;
-    if (connection->request == NULL) return 0;
-    note_arrival(connection);
-    return connection->request->receive_head(connection->request->context, bytes, size * count) ? size * count : 0;
+    return receive(context, true, bytes, size * count);
 }
 
 static size_t receive_body(const char *bytes, size_t size, size_t count, void *context) {
-    sluice_curl_connection *connection = context;
-    if (connection->request == NULL) return 0;
-    note_arrival(connection);
-    return connection->request->receive_body(connection->request->context, bytes, size * count) ? size * count : 0;
+    return receive(context, false, bytes, size * count);
 }
 
 /// No socket gets the number of a standard descriptor that the host has closed: what the host prints would be sent.
@@ -81,18 +76,6 @@ static int open_socket(void *context, int purpose, curl_address *address) {
     int other = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     close(descriptor);
     return other;
-}
-
-static bool set_protocols(curl_easy *easy) {
-    // The option with a string exists since 7.85, which deprecates the one with a number.
-    return sluice_curl.easy_setopt(easy, CURL_PROTOCOLS_STR, "http,https") == CURL_OK ||
-           sluice_curl.easy_setopt(easy, CURL_PROTOCOLS, CURL_PROTOCOL_HTTP_AND_HTTPS) == CURL_OK;
-}
-
-static bool set_authorities(curl_easy *easy) {
-    // libcurl leaves this variable to programs, and users expect it to work.
-    const char *file = secure_getenv("SSL_CERT_FILE");
-    return file == NULL || *file == 0 || sluice_curl.easy_setopt(easy, CURL_CA_INFO, file) == CURL_OK;
 }
 
 /// Sets the options that are the same for all requests.
@@ -108,9 +91,14 @@ static bool set_constant_options(sluice_curl_connection *connection) {
     // These fail if libcurl was built without TLS. It then refuses https as an unsupported protocol.
     sluice_curl.easy_setopt(easy, CURL_SSL_VERIFY_PEER, 1L);
     sluice_curl.easy_setopt(easy, CURL_SSL_VERIFY_HOST, 2L);
+    // libcurl leaves this variable to programs, and users expect it to work.
+    const char *file = secure_getenv("SSL_CERT_FILE");
     return sluice_curl.easy_setopt(easy, CURL_NO_SIGNAL, 1L) == CURL_OK &&
-           sluice_curl.easy_setopt(easy, CURL_FOLLOW_LOCATION, 0L) == CURL_OK && set_protocols(easy) &&
-           set_authorities(easy) &&
+           sluice_curl.easy_setopt(easy, CURL_FOLLOW_LOCATION, 0L) == CURL_OK &&
+           // The option with a string exists since 7.85, which deprecates the one with a number.
+           (sluice_curl.easy_setopt(easy, CURL_PROTOCOLS_STR, "http,https") == CURL_OK ||
+            sluice_curl.easy_setopt(easy, CURL_PROTOCOLS, CURL_PROTOCOL_HTTP_AND_HTTPS) == CURL_OK) &&
+           (file == NULL || *file == 0 || sluice_curl.easy_setopt(easy, CURL_CA_INFO, file) == CURL_OK) &&
            // A connection has one request at a time, for which HTTP/2 has no use. It would let a server send frames
            // without an end that no callback sees.
            sluice_curl.easy_setopt(easy, CURL_HTTP_VERSION, CURL_HTTP_VERSION_1_1) == CURL_OK &&
@@ -186,24 +174,17 @@ static const char *failure_of(const sluice_curl_connection *connection, int code
     return sluice_curl.easy_strerror(code);
 }
 
-/// True if the request has ended.
-static bool has_ended(sluice_curl_connection *connection, int *code) {
-    int remaining;
-    curl_message *message = sluice_curl.multi_info_read(connection->multi, &remaining);
-    if (message == NULL || message->what != CURL_MESSAGE_DONE) return false;
-    // The message belongs to libcurl and is freed with the transfer.
-    *code = message->data.code;
-    return true;
-}
-
 /// At the gate. Returns the text of a failure, or NULL.
 static const char *run(sluice_curl_connection *connection, uint64_t number) {
     // A name server may be asked over sockets that libcurl doesn't open itself.
     sluice_curl.occupy_standard_descriptors();
     while (atomic_load(&connection->cancelled) < number) {
-        int running, code;
+        int running, remaining;
         if (sluice_curl.multi_perform(connection->multi, &running) != CURL_OK) return "libcurl can't go on";
-        if (has_ended(connection, &code)) {
+        // It belongs to libcurl and is freed with the transfer.
+        const curl_message *message = sluice_curl.multi_info_read(connection->multi, &remaining);
+        if (message != NULL && message->what == CURL_MESSAGE_DONE) {
+            int code = message->data.code;
             int found = sluice_curl.easy_getinfo(connection->easy, CURL_INFO_ACTIVE_SOCKET, &connection->socket);
             if (found != CURL_OK) connection->socket = -1;
             return failure_of(connection, code);

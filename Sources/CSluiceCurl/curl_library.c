@@ -1,7 +1,6 @@
 #if !defined(__APPLE__)
 
 #include "curl_library.h"
-#include "exit_gate.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

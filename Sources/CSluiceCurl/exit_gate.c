@@ -1,6 +1,6 @@
 #if !defined(__APPLE__)
 
-#include "exit_gate.h"
+#include "curl_library.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -42,11 +42,9 @@ extension String {
         for scalar in unicodeScalars {
             switch scalar {
             case "\"", "\\": result += "\\\(scalar)"
-            case _ where scalar.value < 0x20 || scalar.value == 0x7F || (0x80...0x9F).contains(scalar.value):
-                result += "\\u{\(String(scalar.value, radix: 16))}"
-            // Some of them are invisible, or change the direction of the line.
-            case "\u{2028}", "\u{2029}", "\u{200E}", "\u{200F}", "\u{202A}"..."\u{202E}", "\u{2066}"..."\u{2069}",
-                "\u{FEFF}":
+            // Control characters, and some that are invisible or change the direction of the line.
+            case "\0"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{2028}", "\u{2029}", "\u{200E}", "\u{200F}",
+                "\u{202A}"..."\u{202E}", "\u{2066}"..."\u{2069}", "\u{FEFF}":
                 result += "\\u{\(String(scalar.value, radix: 16))}"
             default: result.unicodeScalars.append(scalar)
             }

@@ -15,11 +15,12 @@ struct SwiftFile {
     /// The types around the one that is written. A type within it must not hide them.
     private var enclosing: Set<String> = []
     private let access: String
-    private let isPublic: Bool
+    /// The conformance that Swift derives for types that aren't public.
+    private let sendable: String
 
     /// Writes the types. `module` is the module to import, and `embedded` the plan's file, if the source contains it.
     init(_ plan: TrackingPlan, module: String, embedded: [UInt8]?) {
-        isPublic = plan.access == .public
+        sendable = plan.access == .public ? ", Sendable" : ""
         access = plan.access == .internal ? "" : "\(plan.access.rawValue) "
         let source = "plan \(plan.name.onOneLine), version \(plan.version)"
         text = "// Generated from the \(source). Change the plan instead of this file.\n\n\(access)import \(module)\n"
@@ -63,7 +64,7 @@ struct SwiftFile {
         let facts = [event.owner.map { "Owner: \($0.onOneLine)." }, event.since.map { "Since version \($0)." }]
         let line = facts.compactMap(\.self).joined(separator: " ")
         if !line.isEmpty { text += "///\n/// \(line)\n" }
-        text += "\(access)struct \(name): TypedEvent\(isPublic ? ", Sendable" : "") {\n"
+        text += "\(access)struct \(name): TypedEvent\(sendable) {\n"
         text += "    \(access)static let eventName = \(event.name.literal)\n"
         addMembers(of: event.rule, "event", "var eventProperties: Properties { ", " }", indent: "    ")
         text += "}\n"
@@ -75,13 +76,12 @@ struct SwiftFile {
         comment(
             rule.description ?? "\(rule.kind == .object ? "The object" : "The values of") `\(property.onOneLine)`.",
             indent)
-        let conformances = isPublic ? ", Sendable" : ""
         if rule.kind == .object {
-            text += "\(indent)\(access)struct \(name): PropertyConvertible\(conformances) {\n"
+            text += "\(indent)\(access)struct \(name): PropertyConvertible\(sendable) {\n"
             addMembers(
                 of: rule, "object", "var propertyValue: PropertyValue { .object(", ") }", indent: indent + "    ")
         } else {
-            text += "\(indent)\(access)enum \(name): \(rule.rawType), PropertyConvertible\(conformances) {\n"
+            text += "\(indent)\(access)enum \(name): \(rule.rawType), PropertyConvertible\(sendable) {\n"
             var names = Names()
             for choice in rule.choices { text += "\(indent)    case \(caseText(choice, &names))\n" }
         }

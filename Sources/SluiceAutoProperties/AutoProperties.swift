@@ -135,15 +135,12 @@ public final class AutoProperties: Processor {
         let omitted = excluded.union(AutoProperties.optionalNames.subtracting(included))
         unfitNames = included.subtracting(AutoProperties.optionalNames.subtracting(excluded))
             .union(excluded.subtracting(AutoProperties.names))
-        var automatic = Properties(known: [
-            "$app_name": appName, "$app_version": appVersion, "$app_build": appBuild,
-        ])
+        var automatic = Properties(known: ["$app_name": appName, "$app_version": appVersion, "$app_build": appBuild])
         automatic.addDefaults(system.collect())
         automatic["$lib"] = .string(LibraryVersion.name)
         automatic["$lib_version"] = .string(LibraryVersion.current)
         self.system = system
-        state = Locked(
-            SuperProperties(automatic: automatic, network: system.networkProperties, omitted: omitted))
+        state = Locked(SuperProperties(automatic: automatic, network: system.networkProperties, omitted: omitted))
         kept = PersistedState("super-properties", in: persistence, initial: Registered(), report: context.report)
     }
 
@@ -249,9 +246,7 @@ public final class AutoProperties: Processor {
 
     /// Adds the properties that the event doesn't have.
     public func process(_ event: inout Event) -> Disposition {
-        let remaining = state.withLock { state in
-            state.addConstants(to: &event, utcOffset: { system.utcOffset($0) })
-        }
+        let remaining = state.withLock { $0.addConstants(to: &event, utcOffset: { system.utcOffset($0) }) }
         guard let remaining else { return .keep }
         // Outside the lock: the closures are the host's.
         if !AutoProperties.isComputing {

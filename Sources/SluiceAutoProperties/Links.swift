@@ -193,11 +193,7 @@ private struct Campaigns: PersistedValue {
     private(set) var properties: Properties = [:]
 
     /// An installation that may have had a first campaign.
-    static let unknown = {
-        var campaigns = Campaigns()
-        campaigns.first = [:]
-        return campaigns
-    }()
+    static let unknown = Campaigns(["first": [:]]) ?? Campaigns()
 
     init() {}
 

@@ -2,10 +2,7 @@ import Sluice
 
 /// The properties that are added to an event, in the order of precedence. This is a pure value.
 struct SuperProperties {
-    struct Dynamic: Sendable {
-        let name: String
-        let value: @Sendable () -> PropertyValue?
-    }
+    typealias Dynamic = (name: String, value: @Sendable () -> PropertyValue?)
 
     /// The static super properties.
     var registered: Properties = [:] {
@@ -32,7 +29,7 @@ struct SuperProperties {
 
     mutating func registerDynamic(_ name: String, _ value: @escaping @Sendable () -> PropertyValue?) {
         dynamic.removeAll { $0.name == name }
-        dynamic.append(Dynamic(name: name, value: value))
+        dynamic.append((name, value))
     }
 
     /// Adds all properties to an event if no property is dynamic.

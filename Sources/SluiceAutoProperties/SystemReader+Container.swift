@@ -84,9 +84,7 @@ struct ControlGroups {
 
     /// The path of a controller. Nil means the unified form.
     private func path(of controller: String?) -> Substring? {
-        paths.first { controllers, _ in
-            controller.map { controllers.contains($0[...]) } ?? controllers.isEmpty
-        }?.path
+        paths.first { controllers, _ in controller.map { controllers.contains($0[...]) } ?? controllers.isEmpty }?.path
     }
 
     /// The longest path. Nil if the process is in the root, or if it can't see the rest.
@@ -108,15 +106,10 @@ struct ControlGroups {
     }
 
     var containerID: String? {
-        for (_, path) in paths {
-            for part in path.split(separator: "/").reversed() {
-                // As in docker-ID.scope, cri-containerd-ID.scope, ID.
-                let id = part.split(whereSeparator: { $0 == "-" || $0 == "." || $0 == ":" })
-                    .first(where: ControlGroups.isContainerID)
-                if let id { return String(id) }
-            }
-        }
-        return nil
+        // As in docker-ID.scope, cri-containerd-ID.scope, ID.
+        paths.lazy.flatMap { $0.path.split(separator: "/").reversed() }
+            .flatMap { $0.split { $0 == "-" || $0 == "." || $0 == ":" } }
+            .first(where: ControlGroups.isContainerID).map(String.init)
     }
 
     static func isContainerID(_ text: Substring) -> Bool {

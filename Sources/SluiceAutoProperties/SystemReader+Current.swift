@@ -61,9 +61,7 @@ extension SystemReader {
         var name = utsname()
         guard uname(&name) == 0 else { return nil }
         func text(_ field: some Any) -> String {
-            withUnsafeBytes(of: field) { bytes in
-                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
+            withUnsafeBytes(of: field) { bytes in String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self) }
         }
         #if canImport(Darwin)
             // Left out, because people name their devices after themselves.

@@ -15,9 +15,7 @@ extension SystemReader {
     }
 
     private var programName: String? {
-        guard let name = (link("/proc/self/exe") ?? program).split(separator: "/").last else {
-            return nil
-        }
+        guard let name = (link("/proc/self/exe") ?? program).split(separator: "/").last else { return nil }
         // The kernel adds this mark if the program was replaced while it runs, for example by an update.
         let mark = " (deleted)"
         return trimmed(name.hasSuffix(mark) ? name.dropLast(mark.count) : name)

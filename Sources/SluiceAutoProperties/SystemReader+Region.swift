@@ -4,11 +4,7 @@ import Sluice
 extension SystemReader {
     var regionProperties: Properties {
         let locale = locale
-        return Properties(known: [
-            "$locale": locale,
-            "$country": locale.flatMap(country),
-            "$timezone": timeZone,
-        ])
+        return Properties(known: ["$locale": locale, "$country": locale.flatMap(country), "$timezone": timeZone])
     }
 
     /// The locale without its encoding and modifier. By locale(7), the first of these variables that is set decides. A name

@@ -32,13 +32,9 @@ struct SystemReader: Sendable {
     /// Returns all automatic properties except the library's and the network's. If several sources have a name, the
     /// first one is used.
     func collect() -> Properties {
-        var properties = platform
-        properties.addDefaults(processProperties)
-        properties.addDefaults(operatingSystemProperties)
-        properties.addDefaults(hardwareProperties)
-        properties.addDefaults(regionProperties)
-        properties.addDefaults(containerProperties)
-        return properties
+        [
+            processProperties, operatingSystemProperties, hardwareProperties, regionProperties, containerProperties,
+        ].reduce(into: platform) { $0.addDefaults($1) }
     }
 
     /// Returns the text of a file. Invalid UTF-8 is repaired, because the text becomes the value of a property.

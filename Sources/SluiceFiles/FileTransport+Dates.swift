@@ -2,10 +2,7 @@ import Sluice
 
 extension FileTransport {
     /// The events of a batch that are in one folder, by their indices.
-    struct Group {
-        let folder: String
-        var events: [Int]
-    }
+    typealias Group = (folder: String, events: [Int])
 
     /// Divides a batch by folders, in the order of their first events.
     ///
@@ -24,7 +21,7 @@ extension FileTransport {
                 }
                 let number = calendar.number(of: local)
                 let place = places[number] ?? groups.count
-                if place == groups.count { groups.append(Group(folder: calendar.folder(of: local), events: [])) }
+                if place == groups.count { groups.append((calendar.folder(of: local), [])) }
                 groups[place].events.append(index)
                 places[number] = place
             } catch {

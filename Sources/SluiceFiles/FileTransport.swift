@@ -172,9 +172,7 @@ public final class FileTransport: Transport {
     /// Writes the events of one folder.
     ///
     /// - Returns: Why that failed; nil if its events have their verdicts.
-    private func write(
-        _ group: Group, of batch: Batch, to lake: Lake, _ verdicts: inout [Verdict]
-    ) -> Verdict? {
+    private func write(_ group: Group, of batch: Batch, to lake: Lake, _ verdicts: inout [Verdict]) -> Verdict? {
         do throws(Lake.Failure) {
             try lake.enter()
             removeExpired(in: lake)

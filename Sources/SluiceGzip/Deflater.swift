@@ -50,9 +50,7 @@ package struct Deflater: Sendable {
 #else
     extension Deflater {
         /// The system's zlib, loaded on first use and never unloaded. Nil if the system has no zlib.
-        package static let system: Deflater? = ZLib().map { zlib in
-            Deflater(begin: zlib.begin, crc32: zlib.crc32)
-        }
+        package static let system: Deflater? = ZLib().map { Deflater(begin: $0.begin, crc32: $0.crc32) }
     }
 
     /// The functions of zlib.
@@ -85,21 +83,12 @@ package struct Deflater: Sendable {
         }
 
         // `Stream` isn't a type of C, so a raw pointer represents its address.
-        private typealias Initialize =
-            @convention(c) (
-                UnsafeMutableRawPointer, CInt, CInt, CInt, CInt, CInt, UnsafePointer<CChar>, CInt
-            ) -> CInt
-        private typealias Deflate = @convention(c) (UnsafeMutableRawPointer, CInt) -> CInt
-        private typealias End = @convention(c) (UnsafeMutableRawPointer) -> CInt
-        private typealias Bound = @convention(c) (CUnsignedLong) -> CUnsignedLong
-        private typealias Checksum =
-            @convention(c) (CUnsignedLong, UnsafePointer<UInt8>?, CUnsignedInt) -> CUnsignedLong
-
-        private let initialize: Initialize
-        private let deflate: Deflate
-        private let end: End
-        private let bound: Bound
-        private let checksum: Checksum
+        private let initialize:
+            @convention(c) (UnsafeMutableRawPointer, CInt, CInt, CInt, CInt, CInt, UnsafePointer<CChar>, CInt) -> CInt
+        private let deflate: @convention(c) (UnsafeMutableRawPointer, CInt) -> CInt
+        private let end: @convention(c) (UnsafeMutableRawPointer) -> CInt
+        private let bound: @convention(c) (CUnsignedLong) -> CUnsignedLong
+        private let checksum: @convention(c) (CUnsignedLong, UnsafePointer<UInt8>?, CUnsignedInt) -> CUnsignedLong
 
         init?() {
             guard let library = dlopen(ZLib.libraryName, RTLD_NOW | RTLD_LOCAL),
@@ -107,11 +96,14 @@ package struct Deflater: Sendable {
                 let end = dlsym(library, "deflateEnd"), let bound = dlsym(library, "compressBound"),
                 let checksum = dlsym(library, "crc32")
             else { return nil }
-            self.initialize = unsafeBitCast(initialize, to: Initialize.self)
-            self.deflate = unsafeBitCast(deflate, to: Deflate.self)
-            self.end = unsafeBitCast(end, to: End.self)
-            self.bound = unsafeBitCast(bound, to: Bound.self)
-            self.checksum = unsafeBitCast(checksum, to: Checksum.self)
+            func function<Function>(_ symbol: UnsafeMutableRawPointer) -> Function {
+                unsafeBitCast(symbol, to: Function.self)
+            }
+            self.initialize = function(initialize)
+            self.deflate = function(deflate)
+            self.end = function(end)
+            self.bound = function(bound)
+            self.checksum = function(checksum)
         }
 
         func crc32(_ piece: ArraySlice<UInt8>, _ crc: UInt32) -> UInt32 {

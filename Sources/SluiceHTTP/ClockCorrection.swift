@@ -66,8 +66,7 @@ final class ClockCorrection: Sendable {
     /// Returns the batch with corrected times.
     static func correct(_ batch: Batch, by skew: Int64) -> Batch {
         guard skew != 0 else { return batch }
-        return Batch(
-            id: batch.id, events: batch.events.map { corrected($0, by: skew) }, retryCount: batch.retryCount)
+        return Batch(id: batch.id, events: batch.events.map { corrected($0, by: skew) }, retryCount: batch.retryCount)
     }
 
     private static func corrected(_ line: EventLine, by skew: Int64) -> EventLine {

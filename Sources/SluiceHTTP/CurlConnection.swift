@@ -68,23 +68,23 @@
         ) -> sluice_curl_result {
             // libcurl omits a header without a value, unless a semicolon replaces the colon.
             let headers = request.headers.map { $1.isEmpty ? "\($0);\n" : "\($0): \($1)\n" }.joined()
-            return withUnsafeMutablePointer(to: &response) { response in
-                request.method.withCString { method in
-                    request.url.withCString { url in
-                        headers.withCString { headers in
-                            request.body.withUnsafeBytes { body in
-                                var request = sluice_curl_request(
-                                    method: method, url: url, headers: headers, body: body.baseAddress,
-                                    body_count: body.count, connect_milliseconds: timeouts.connect.timerMilliseconds,
-                                    total_milliseconds: timeouts.total.timerMilliseconds,
-                                    receive_head: { take($0, $1, $2) { $0.takeHead($1) } },
-                                    receive_body: { take($0, $1, $2) { $0.takeBody($1) } }, context: response)
-                                return sluice_curl_send(pointer, &request)
-                            }
-                        }
-                    }
-                }
-            }
+            return perform(
+                request.method, request.url, headers, request.body, request.body.count, timeouts, &response)
+        }
+
+        /// The caller passes its texts as pointers, which are valid until this returns.
+        private func perform(
+            _ method: UnsafePointer<CChar>, _ url: UnsafePointer<CChar>, _ headers: UnsafePointer<CChar>,
+            _ body: UnsafeRawPointer, _ count: Int, _ timeouts: HTTPTimeouts,
+            _ response: UnsafeMutablePointer<ReceivedResponse>
+        ) -> sluice_curl_result {
+            var request = sluice_curl_request(
+                method: method, url: url, headers: headers, body: body, body_count: count,
+                connect_milliseconds: timeouts.connect.timerMilliseconds,
+                total_milliseconds: timeouts.total.timerMilliseconds,
+                receive_head: { take($0, $1, $2) { $0.takeHead($1) } },
+                receive_body: { take($0, $1, $2) { $0.takeBody($1) } }, context: response)
+            return sluice_curl_send(pointer, &request)
         }
     }
 

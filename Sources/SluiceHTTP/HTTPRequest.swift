@@ -104,9 +104,7 @@ public struct HTTPRequest: Sendable {
         url += url.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"
         url += name + "=" + value.percentEncoded
     }
-}
 
-extension HTTPRequest {
     /// Sets the header `Authorization` for Basic authentication (RFC 7617). A server reads the user up to the first colon.
     ///
     /// ```swift
@@ -165,8 +163,7 @@ extension HTTPRequest {
         if let signatureError { throw signatureError }
         try HTTPURL.check(url)
         try SluiceError.require(method.isHTTPToken, "the HTTP method is invalid; use letters only")
-        try SluiceError.require(
-            method != "HEAD" || body.isEmpty, "a HEAD request has no body; use another method")
+        try SluiceError.require(method != "HEAD" || body.isEmpty, "a HEAD request has no body; use another method")
         for (name, value) in headers {
             try SluiceError.require(name.isHTTPToken, "a header's name is invalid; use letters, digits and -")
             // A tab is a blank in a value (RFC 9110, 5.5).

@@ -69,11 +69,8 @@ extension HTTPTransport {
 
         /// Creates a configuration. Every parameter sets the property of the same name.
         public init(
-            gzip: Bool = true,
-            connectTimeout: Duration = .seconds(10),
-            totalTimeout: Duration = .seconds(30),
-            client: (any HTTPClient)? = nil,
-            clockCorrection: ClockCorrection = .off,
+            gzip: Bool = true, connectTimeout: Duration = .seconds(10), totalTimeout: Duration = .seconds(30),
+            client: (any HTTPClient)? = nil, clockCorrection: ClockCorrection = .off,
             sign: (@Sendable (inout HTTPRequest) async throws -> Void)? = nil
         ) {
             self.gzip = gzip

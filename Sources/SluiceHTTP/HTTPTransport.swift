@@ -187,12 +187,8 @@ public final class HTTPTransport: Transport {
     private func encode(_ batch: Batch, into blank: HTTPRequest) -> HTTPRequest? {
         guard !batch.events.isEmpty else { return nil }
         var request = blank
-        do {
-            try format.encode(batch, into: &request)
-        } catch {
-            return nil
-        }
-        return request.body.count <= format.maximumBodyBytes ? request : nil
+        let isEncoded: Void? = attempt(try format.encode(batch, into: &request), or: nil)
+        return isEncoded != nil && request.body.count <= format.maximumBodyBytes ? request : nil
     }
 
     private func send(_ encoded: HTTPRequest, with batch: Batch) async throws -> Verdicts {

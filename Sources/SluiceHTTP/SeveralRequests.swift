@@ -18,7 +18,9 @@ extension WireFormat {
             }
         }
         for (index, line) in batch.events.enumerated() {
-            let next = endpointsOrDefault(for: line)
+            // The format can't encode a line that it can't read either.
+            var next = attempt(try self.endpoints(for: line), or: [])
+            if next.isEmpty { next = [""] }
             // By bytes, because a name can be a person's id.
             if next.elementsEqual(endpoints, by: { $0.hasBytes(of: $1) }) { continue }
             add(upTo: index)
@@ -26,12 +28,6 @@ extension WireFormat {
         }
         add(upTo: batch.events.count)
         return requests
-    }
-
-    private func endpointsOrDefault(for line: EventLine) -> [String] {
-        // The format can't encode a line that it can't read either.
-        let endpoints = attempt(try endpoints(for: line), or: [])
-        return endpoints.isEmpty ? [""] : endpoints
     }
 }
 
@@ -49,9 +45,7 @@ extension Verdicts {
     ///   - count: The number of events of the batch.
     /// - Returns: The verdicts on the whole batch.
     static func merging(_ results: [(events: [Int], verdicts: Verdicts)], of count: Int) -> Verdicts {
-        let wholes = results.compactMap { result in
-            if case .all(let verdict) = result.verdicts.kind { verdict } else { nil }
-        }
+        let wholes = results.compactMap(\.verdicts.whole)
         let status = results.compactMap(\.verdicts.status).last
         // A time that an endpoint names is for its events.
         if let whole = wholes.first, wholes.count == results.count, wholes.allSatisfy({ $0 == whole }), !whole.hasTime {
@@ -62,9 +56,7 @@ extension Verdicts {
         var each = [Verdict](repeating: .accepted, count: count)
         for result in results {
             for (index, verdict) in zip(result.events, result.verdicts.list(of: result.events.count))
-            where verdict.rank > each[index].rank {
-                each[index] = verdict
-            }
+            where verdict.rank > each[index].rank { each[index] = verdict }
         }
         return .each(each, status: status)
     }
@@ -76,18 +68,16 @@ extension Verdicts {
         return Dictionary(grouping: open) { parts[$0] }.values.sorted { $0[0] < $1[0] }
     }
 
+    /// The verdict on all events together. Nil for one on each.
+    private var whole: Verdict? { if case .all(let verdict) = kind { verdict } else { nil } }
+
     /// Whether it is one answer about the receiver, and not about the events.
-    var isOfReceiver: Bool {
-        if case .all(let verdict) = kind { verdict.rank >= Verdict.hold(reason: "").rank } else { false }
-    }
+    var isOfReceiver: Bool { whole.map { $0.rank >= Verdict.hold(reason: "").rank } ?? false }
 
     /// The verdicts on the `count` events of a request, with its words and status.
     func list(of count: Int) -> [Verdict] {
-        var list = [Verdict](repeating: .retry(), count: count)
-        switch kind {
-        case .all(let verdict): list = Array(repeating: verdict, count: count)
-        case .each(let verdicts): if verdicts.count == count { list = verdicts }
-        }
+        var list = [Verdict](repeating: whole ?? .retry(), count: count)
+        if case .each(let verdicts) = kind, verdicts.count == count { list = verdicts }
         return list.map { $0.saying($0.response ?? response, $0.status ?? status) }
     }
 }

@@ -88,9 +88,7 @@ struct QuickCheck: Sendable {
             case .date: isWithin = rules[next].kind == .date
             case .array, .object, .null: return false
             }
-            if !isWithin {
-                guard !rules[next].choices.isEmpty, isChoice(pairs[index].1, rules[next].choices) else { return false }
-            }
+            guard isWithin || isChoice(pairs[index].1, rules[next].choices) else { return false }
             if rules[next].isRequired { missing -= 1 }
             next += 1
         }

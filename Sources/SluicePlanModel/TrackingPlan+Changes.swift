@@ -59,9 +59,7 @@ extension ValueRule {
         func add(_ text: String, isBreaking: Bool) {
             changes.append(PlanChange(place: place, text: text, isBreaking: isBreaking))
         }
-        if treatment != old.treatment {
-            add("is \(treatment) now, and was \(old.treatment)", isBreaking: true)
-        }
+        if treatment != old.treatment { add("is \(treatment) now, and was \(old.treatment)", isBreaking: true) }
         if kind != old.kind {
             add("has the type \(kind.rawValue) now, and had \(old.kind.rawValue)", isBreaking: !isWider(than: old))
             return

@@ -56,7 +56,7 @@ extension EventPlan {
 
 extension ValueRule {
     /// Calls `body` for each property, with the properties of its objects below it.
-    private func forEachProperty(below path: String, _ body: (String, PropertyRule) -> Void) {
+    fileprivate func forEachProperty(below path: String = "", _ body: (String, PropertyRule) -> Void) {
         for property in properties {
             let place = path + property.name
             body(place, property)
@@ -68,8 +68,6 @@ extension ValueRule {
     fileprivate func levels(at path: String) -> [(path: String, rule: ValueRule)] {
         [(path: path, rule: self)] + (items?.levels(at: path + "[]") ?? [])
     }
-
-    fileprivate func forEachProperty(_ body: (String, PropertyRule) -> Void) { forEachProperty(below: "", body) }
 
     fileprivate var typeText: String {
         switch kind {

@@ -93,9 +93,7 @@ extension ValueRule {
     private func check(_ value: PropertyValue, at path: String, _ isStored: Bool, _ findings: inout [Finding]) {
         // A string in place of a hashed one can be its hash, which has another length.
         if isStored, personal == .hash, case .string = value { return }
-        if let problem = problem(of: value) {
-            findings.append(Finding(path: path, reason: problem, isUnknown: false))
-        }
+        if let problem = problem(of: value) { findings.append(Finding(path: path, reason: problem, isUnknown: false)) }
         // An object without rules can have any properties.
         guard kind == .array || kind == .object && !properties.isEmpty else { return }
         let first = findings.count
@@ -122,7 +120,7 @@ extension ValueRule {
         case (.integer, .int(let int)), (.number, .int(let int)): rangeProblem(int)
         case (.number, .double(let double)): rangeProblem(double)
         case (.integer, .double(let double)): double == double.rounded() ? rangeProblem(double) : typeProblem
-        case (.choice, let value): isChoice(value) ? nil : "isn't one of its values"
+        case (.choice, let value): isChoice(value) ? nil : typeProblem
         default: typeProblem
         }
     }
@@ -158,13 +156,9 @@ extension ValueRule {
 
     private var typeProblem: String {
         switch kind {
-        case .string: "isn't a string"
-        case .integer: "isn't an integer"
-        case .number: "isn't a number"
+        case .string, .number, .date: "isn't a \(kind.rawValue)"
+        case .integer, .array, .object: "isn't an \(kind.rawValue)"
         case .boolean: "isn't true or false"
-        case .array: "isn't an array"
-        case .object: "isn't an object"
-        case .date: "isn't a date"
         case .choice: "isn't one of its values"
         }
     }

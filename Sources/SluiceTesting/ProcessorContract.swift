@@ -109,13 +109,11 @@ public enum ProcessorContract {
 
     private static func account(for ledger: Ledger, _ events: [Event], _ tracked: Set<EventID?>) throws {
         let dropped = ledger.dropped.merging(ledger.routes[0].dropped) { $0 + $1 }
-        try require(
-            ledger.tracked >= tracked.count, "a processor must not swallow events: drop them with a reason")
+        try require(ledger.tracked >= tracked.count, "a processor must not swallow events: drop them with a reason")
         try require(
             ledger.tracked == events.count + dropped.total + ledger.held,
             "of \(ledger.tracked) events \(events.count) were stored, \(dropped.total) dropped and \(ledger.held) held")
-        try require(
-            dropped.keys.allSatisfy { !$0.rawValue.isEmpty }, "a reason for dropping an event must have a name")
+        try require(dropped.keys.allSatisfy { !$0.rawValue.isEmpty }, "a reason for dropping an event must have a name")
         try require(
             dropped[.emptyName, default: 0] <= Samples.namelessCount,
             "a processor must leave each event a name: drop the event with a reason instead")
@@ -144,9 +142,7 @@ private struct Entrance: Processor {
         let events = Locked(0)
         // The event's own id is here: `track` returns the id that the processors have left.
         var id: EventID?
-        $events.withValue(events) {
-            _ = pipeline.track(name, properties, priority: priority) { id = $0.id }
-        }
+        $events.withValue(events) { _ = pipeline.track(name, properties, priority: priority) { id = $0.id } }
         try require(
             events.withLock(\.self) <= 1,
             "a processor must not call track in process, because the new event comes to it too: call context.insert")

@@ -10,8 +10,11 @@ enum Samples {
                 properties: ["number": .int(number)]))
     }
 
-    static func lines(_ numbers: Range<Int>) throws(SluiceError) -> [EventLine] {
-        try numbers.map { number throws(SluiceError) in try line(number) }
+    /// The numbers that are multiples of `criticalAt` are those of critical events; none by default.
+    static func lines(_ numbers: Range<Int>, criticalAt: Int? = nil) throws(SluiceError) -> [EventLine] {
+        try numbers.map { number throws(SluiceError) in
+            try line(number, priority: criticalAt.map { number.isMultiple(of: $0) } ?? false ? .critical : .normal)
+        }
     }
 
     /// The number of events of ``hostile`` without a name, in all priorities.

@@ -17,8 +17,7 @@ extension StoreCheck {
     }
 
     func erasesEvents() throws {
-        let lines = try (0..<60).map { try Samples.line($0, priority: $0.isMultiple(of: 7) ? .critical : .normal) }
-        for line in lines { try store.append(line) }
+        let lines = try append(0..<60, criticalAt: 7)
         let size = BatchSize(events: 5, bytes: .max)
         let batch = try take(size, of: "60 events")
         // The samples 0 and 7. Only the first is erased.
@@ -49,7 +48,7 @@ extension StoreCheck {
     /// Erases events that wait and events of a batch that no later process must return.
     func leavesErased() throws -> Remains {
         var remains = Remains()
-        let lines = try appendSome(0..<60)
+        let lines = try append(0..<60, criticalAt: 3)
         _ = try store.nextBatch(BatchSize(events: 15, bytes: .max))
         remains.add(lines)
         if try erase() != nil { remains.erase { StoreCheck.isErased($0) } }

@@ -5,8 +5,7 @@ extension StoreCheck {
     private static let size = BatchSize(events: 10, bytes: .max)
 
     func settlesEvents() throws {
-        let lines = try Samples.lines(0..<20)
-        for line in lines { try store.append(line) }
+        let lines = try append(0..<20)
         let batch = try take(StoreCheck.size)
         store.settle([0, batch.events.count - 1], of: batch.id)
         try requireBacklog(20, "with two settled events and their batch not settled,")
@@ -24,7 +23,7 @@ extension StoreCheck {
     /// Settles events of a batch, which no later process must return.
     func leavesSettled() throws -> Remains {
         var remains = Remains()
-        remains.add(try appendSome(0..<60))
+        remains.add(try append(0..<60, criticalAt: 3))
         let batch = try take(StoreCheck.size)
         let places = batch.events.indices.filter { $0.isMultiple(of: 2) }
         store.settle(places, of: batch.id)

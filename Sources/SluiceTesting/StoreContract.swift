@@ -68,15 +68,10 @@ public enum StoreContract {
 
 /// The checks of one store, which is open.
 struct StoreCheck {
-    private struct Reports {
-        var recovered = 0
-        var dropped = 0
-    }
-
     static let date = Timestamp(milliseconds: 1_767_225_600_000)
 
     let store: any Store
-    private let reports = Locked(Reports())
+    private let reports = Locked((recovered: 0, dropped: 0))
 
     init(_ store: any Store) {
         self.store = store
@@ -102,6 +97,14 @@ struct StoreCheck {
             throw SluiceError(.brokenContract, "\(events) were stored, and no batch was returned")
         }
         return batch
+    }
+
+    /// Appends samples: see ``Samples/lines(_:criticalAt:)``.
+    @discardableResult
+    func append(_ numbers: Range<Int>, criticalAt: Int? = nil) throws(SluiceError) -> [EventLine] {
+        let lines = try Samples.lines(numbers, criticalAt: criticalAt)
+        for line in lines { try store.append(line) }
+        return lines
     }
 
     /// Returns all batches that the store can return.
@@ -131,34 +134,28 @@ struct StoreCheck {
     }
 
     func keepsOrderAndBytes() throws {
-        var normal: [EventLine] = []
-        var critical: [EventLine] = []
-        var lines = try (0..<200).map { try Samples.line($0, priority: $0.isMultiple(of: 7) ? .critical : .normal) }
+        var lines = try Samples.lines(0..<200, criticalAt: 7)
         // Two equal events are two events, whether they were appended alone or together.
         (lines[3], lines[103]) = (lines[2], lines[102])
-        for line in lines {
-            if line.priority == .critical { critical.append(line) } else { normal.append(line) }
-        }
+        let expected = lines.filter { $0.priority == .critical } + lines.filter { $0.priority == .normal }
         for line in lines[..<100] { try store.append(line) }
         let errors = store.append(contentsOf: Array(lines[100...]))
         try require(errors.isEmpty, "events that were appended together were refused: \(errors)")
         try requireBacklog(200, "after 200 appends, of which 2 have equal bytes to others,")
         let events = try takeAll(BatchSize(events: 50, bytes: .max), settling: true).flatMap(\.events)
         try require(
-            events.map { Array($0.bytes) } == (critical + normal).map { Array($0.bytes) },
+            events.map { Array($0.bytes) } == expected.map { Array($0.bytes) },
             "events must be returned byte for byte: critical ones first, in the order of the appends, and equal ones twice"
         )
-        try require(events.map(\.priority) == (critical + normal).map(\.priority), "a priority was changed")
+        try require(events.map(\.priority) == expected.map(\.priority), "a priority was changed")
         try requireBacklog(0, "after all batches were settled,")
     }
 
     func keepsBatchesApart() throws {
-        for line in try Samples.lines(0..<100) { try store.append(line) }
+        let lines = try append(0..<100)
         let size = BatchSize(events: 30, bytes: .max)
         let batches = try takeAll(size, settling: false)
-        try require(
-            batches.flatMap(\.events) == (try Samples.lines(0..<100)),
-            "an event was returned twice, or lost")
+        try require(batches.flatMap(\.events) == lines, "an event was returned twice, or lost")
         try require(Set(batches.map(\.id)).count == batches.count, "two batches have the same id")
         try requireBacklog(100, "with all batches in flight,")
 
@@ -168,16 +165,14 @@ struct StoreCheck {
     }
 
     func keepsTheSize() throws {
-        let lines = try Samples.lines(0..<10)
-        for line in lines { try store.append(line) }
+        let lines = try append(0..<10)
         // Even the smallest size must make progress.
         let events = try takeAll(BatchSize(events: 1, bytes: 1), settling: true).flatMap(\.events)
         try require(events == lines, "batches of one event each must return all events")
     }
 
     func keepsDeadLetters() throws {
-        let lines = try Samples.lines(0..<6)
-        for line in lines { try store.append(line) }
+        let lines = try append(0..<6)
         let size = BatchSize(events: 6, bytes: .max)
         let batch = try take(size, of: "6 events")
         try require(batch.events == lines, "the first batch has other events than those that were stored")
@@ -195,9 +190,7 @@ struct StoreCheck {
         try requireBacklog(0, "after the batch was settled,")
         guard keepsLetters else { return }
         try require(letters.map(\.line) == [lines[0], lines[3]], "dead letters must be the rejected events, in order")
-        try require(
-            letters.map(\.reason) == ["sample 0", "sample 3"],
-            "a dead letter has lost its reason")
+        try require(letters.map(\.reason) == ["sample 0", "sample 3"], "a dead letter has lost its reason")
         try require(
             letters.map(\.status) == [nil, 403] && letters.map(\.response) == [nil, "no \"\u{E9}\""],
             "a dead letter has lost the receiver's status or response: return the letter that was rejected, with an id")
@@ -251,7 +244,7 @@ struct StoreCheck {
     }
 
     func closes() throws {
-        for line in try Samples.lines(0..<30) { try store.append(line) }
+        try append(0..<30)
         // Events of an open batch still wait.
         _ = try store.nextBatch(BatchSize(events: 20, bytes: .max))
         try store.synchronize()
@@ -269,12 +262,6 @@ struct StoreCheck {
 
     // MARK: Stores that outlive their process
 
-    func appendSome(_ numbers: Range<Int>) throws -> [EventLine] {
-        let lines = try numbers.map { try Samples.line($0, priority: $0.isMultiple(of: 3) ? .critical : .normal) }
-        for line in lines { try store.append(line) }
-        return lines
-    }
-
     /// Settles a batch, and leaves a second one open.
     private func settleSome(_ remains: inout Remains) throws {
         let size = BatchSize(events: 15, bytes: .max)
@@ -290,7 +277,7 @@ struct StoreCheck {
 
     func leavesSome() throws -> Remains {
         var remains = Remains()
-        remains.add(try appendSome(0..<60))
+        remains.add(try append(0..<60, criticalAt: 3))
         try settleSome(&remains)
         return remains
     }
@@ -298,7 +285,7 @@ struct StoreCheck {
     func continues(with earlier: Remains) throws -> Remains {
         try require(!store.backlog.isEmpty, "the backlog must contain the events of an earlier process")
         var remains = earlier
-        remains.add(try appendSome(60..<90))
+        remains.add(try append(60..<90, criticalAt: 3))
         try settleSome(&remains)
         return remains
     }
@@ -318,7 +305,7 @@ struct StoreCheck {
 
     /// - Returns: Whether the store keeps dead letters.
     func leavesDeadLetters(_ numbers: Range<Int>) throws -> Bool {
-        for line in try Samples.lines(numbers) { try store.append(line) }
+        try append(numbers)
         if let batch = try store.nextBatch(BatchSize(events: 20, bytes: .max)) {
             // The process ends before the batch is settled.
             store.reject([DeadLetter(line: batch.events[0], reason: "a sample", date: StoreCheck.date)], in: batch.id)
@@ -333,7 +320,6 @@ struct StoreCheck {
             "dead letters of an earlier process must be listed and counted")
         let events = try takeAll(BatchSize(events: 50, bytes: .max), settling: true).flatMap(\.events)
         try require(
-            events == Array(lines.dropFirst()),
-            "a later process must return all events except the rejected one")
+            events == Array(lines.dropFirst()), "a later process must return all events except the rejected one")
     }
 }

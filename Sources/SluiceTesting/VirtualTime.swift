@@ -66,9 +66,7 @@ public final class VirtualTime: TimeSource {
 
     /// Advances to the earliest deadline, if there is a sleeper.
     public func advanceToNextSleeper() {
-        let wait = state.withLock { state in
-            state.sleepers.map(\.deadline).min().map { $0 - state.continuous }
-        }
+        let wait = state.withLock { state in state.sleepers.map(\.deadline).min().map { $0 - state.continuous } }
         if let wait { advance(by: wait) }
     }
 

@@ -11,12 +11,8 @@ extension PropertyValue {
         case .object(let object): values = object.map(\.value)
         default: return nil
         }
-        var result: Set<Int> = []
-        for value in values {
-            guard let indices = value.eventIndices(below: count) else { return nil }
-            result.formUnion(indices)
-        }
-        return result
+        let indices = values.map { $0.eventIndices(below: count) }
+        return indices.contains(nil) ? nil : Set(indices.compactMap(\.self).joined())
     }
 }
 

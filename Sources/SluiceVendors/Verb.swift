@@ -76,9 +76,7 @@ public enum Verb: Sendable, Hashable {
         default: return nil
         }
     }
-}
 
-extension Verb {
     /// The person's traits that a login or a profile's change sets.
     func traits(of event: Event) -> Properties {
         switch self {
@@ -191,9 +189,7 @@ extension Properties {
     /// once more, in each event, so two names never become one.
     func freeing(_ names: NameSet) -> Properties {
         var isFree = true
-        forEachPair { name, _ in
-            if name.utf8.count > 11, (copy name).hasPrefix("properties.") { isFree = false }
-        }
+        forEachPair { name, _ in if name.utf8.count > 11, (copy name).hasPrefix("properties.") { isFree = false } }
         return isFree
             ? self
             : replacing { property in

@@ -85,9 +85,7 @@ extension Event {
     package var needsUser: Bool {
         !isInScope && checkedDistinctID == nil && checkedAnonymousID == nil && checkedLoginID == nil
     }
-}
 
-extension Event {
     // In an extension, and by the implicit initializer: Swift copies and destroys the whole event in another one.
     /// Creates an event, as ``EventTracking/track(_:_:priority:id:configure:)`` does for you.
     ///
@@ -96,14 +94,8 @@ extension Event {
     /// let event = Event(id: EventID.make(at: time), name: "Purchase", time: time)
     /// ```
     public init(
-        id: EventID,
-        name: String,
-        time: Timestamp,
-        priority: Priority = .normal,
-        distinctID: String? = nil,
-        anonymousID: String? = nil,
-        loginID: String? = nil,
-        properties: Properties = [:]
+        id: EventID, name: String, time: Timestamp, priority: Priority = .normal, distinctID: String? = nil,
+        anonymousID: String? = nil, loginID: String? = nil, properties: Properties = [:]
     ) {
         self.init(
             id: id, name: name, time: time, priority: priority, checkedDistinctID: distinctID,
@@ -112,26 +104,7 @@ extension Event {
         if anonymousID != nil { self.anonymousID = anonymousID }
         if loginID != nil { self.loginID = loginID }
     }
-}
 
-extension Event: Hashable {
-    /// Returns whether the stored parts of both events are equal. Ids are compared by their bytes. Sanitizations aren't
-    /// compared.
-    public static func == (left: Event, right: Event) -> Bool {
-        left.id == right.id && left.name == right.name && left.time == right.time && left.priority == right.priority
-            && isSameID(left.distinctID, right.distinctID) && isSameID(left.anonymousID, right.anonymousID)
-            && isSameID(left.loginID, right.loginID) && left.properties == right.properties
-    }
-
-    private static func isSameID(_ left: String?, _ right: String?) -> Bool {
-        left?.hasBytes(of: right) ?? (right == nil)
-    }
-
-    /// Hashes the id, which is different for different events.
-    public func hash(into hasher: inout Hasher) { hasher.combine(id) }
-}
-
-extension Event {
     /// Counts a sanitization of this event in the ledger. Call this in a processor that truncated or dropped something.
     ///
     /// ```swift
@@ -180,4 +153,21 @@ extension Event {
         }
         return sanitizations
     }
+}
+
+extension Event: Hashable {
+    /// Returns whether the stored parts of both events are equal. Ids are compared by their bytes. Sanitizations aren't
+    /// compared.
+    public static func == (left: Event, right: Event) -> Bool {
+        left.id == right.id && left.name == right.name && left.time == right.time && left.priority == right.priority
+            && isSameID(left.distinctID, right.distinctID) && isSameID(left.anonymousID, right.anonymousID)
+            && isSameID(left.loginID, right.loginID) && left.properties == right.properties
+    }
+
+    private static func isSameID(_ left: String?, _ right: String?) -> Bool {
+        left?.hasBytes(of: right) ?? (right == nil)
+    }
+
+    /// Hashes the id, which is different for different events.
+    public func hash(into hasher: inout Hasher) { hasher.combine(id) }
 }

@@ -83,8 +83,7 @@ extension EventID: CustomStringConvertible, LosslessStringConvertible {
     /// ```
     public init?(_ description: String) {
         var description = description
-        let id = description.withUTF8 { EventID(text: $0) }
-        guard let id else { return nil }
+        guard let id = description.withUTF8({ EventID(text: $0) }) else { return nil }
         self = id
     }
 

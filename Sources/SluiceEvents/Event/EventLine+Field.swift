@@ -10,9 +10,7 @@ extension EventLine {
 
     /// The event's time, read without the rest of the line.
     package func time() throws(SluiceError) -> Timestamp {
-        guard case .int(let milliseconds)? = try field("time") else {
-            throw EventLine.malformed("no time")
-        }
+        guard case .int(let milliseconds)? = try field("time") else { throw EventLine.malformed("no time") }
         return Timestamp(milliseconds: milliseconds)
     }
 

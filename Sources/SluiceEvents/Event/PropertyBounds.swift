@@ -37,9 +37,9 @@ extension PropertyBounds {
     ///
     /// Nil if sanitization may be necessary. One pass without a copy finds out.
     init?(plain pairs: borrowing [(String, PropertyValue)]) {
-        guard pairs.count <= 32 else { return nil }
-        let bounds = pairs.withUnsafeBufferPointer { PropertyBounds(plain: $0) }
-        guard let bounds else { return nil }
+        guard pairs.count <= 32, let bounds = pairs.withUnsafeBufferPointer({ PropertyBounds(plain: $0) }) else {
+            return nil
+        }
         self = bounds
     }
 

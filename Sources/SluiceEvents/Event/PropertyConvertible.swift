@@ -87,10 +87,6 @@ extension PropertyList {
     package var literal: PropertyLiteral { PropertyLiteral(propertyValue.object ?? [:]) }
 }
 
-extension Properties: PropertyList {}
-extension PropertyLiteral: PropertyList {}
-extension Dictionary: PropertyList where Key == String, Value: PropertyConvertible {}
-
 // MARK: Conforming types
 
 extension PropertyValue: PropertyConvertible {
@@ -103,12 +99,12 @@ extension PropertyArray: PropertyConvertible {
     public var propertyValue: PropertyValue { .array(self) }
 }
 
-extension Properties: PropertyConvertible {
+extension Properties: PropertyList {
     /// An object.
     public var propertyValue: PropertyValue { .object(self) }
 }
 
-extension PropertyLiteral: PropertyConvertible {
+extension PropertyLiteral: PropertyList {
     /// An object.
     public var propertyValue: PropertyValue { .object(properties) }
 }
@@ -186,7 +182,7 @@ extension ArraySlice: PropertyConvertible where Element: PropertyConvertible {
     public var propertyValue: PropertyValue { .array(PropertyArray(lazy.map(\.propertyValue))) }
 }
 
-extension Dictionary: PropertyConvertible where Key == String, Value: PropertyConvertible {
+extension Dictionary: PropertyConvertible, PropertyList where Key == String, Value: PropertyConvertible {
     /// An object, sorted by name: equal dictionaries result in equal JSON.
     public var propertyValue: PropertyValue { .object(Properties(mapValues(\.propertyValue))) }
 }

@@ -186,9 +186,7 @@ struct PropertyEncoder: Encoder {
         }
     }
 
-    private func fail(_ error: SluiceError) {
-        run.failure = run.failure ?? error
-    }
+    private func fail(_ error: SluiceError) { run.failure = run.failure ?? error }
 
     /// Encodes a value, or notes the error, after which other values can be encoded.
     func encodeOrFail(_ body: () throws(SluiceError) -> Void) {

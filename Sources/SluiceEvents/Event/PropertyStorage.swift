@@ -194,9 +194,7 @@ struct PropertyStorage: Sendable {
     }
 
     private func hasName(of block: SharedProperties) -> Bool {
-        if let names = names(toSearchFor: block.pairs.count) {
-            return block.pairs.contains { names.contains($0.0) }
-        }
+        if let names = names(toSearchFor: block.pairs.count) { return block.pairs.contains { names.contains($0.0) } }
         return pairs.contains { block.index(of: $0.0, NameFingerprint($0.0)) != nil }
     }
 

@@ -41,9 +41,7 @@ public struct Revenue: TrackedEvent, Sendable, Hashable {
         result.addDefaults(properties)
         return result
     }
-}
 
-extension Revenue {
     /// Creates revenue with a list or a dictionary in a variable.
     @_disfavoredOverload
     @_documentation(visibility: internal)

@@ -73,9 +73,7 @@ public struct SluiceError: Error, Sendable, CustomStringConvertible {
 
     /// The message and the cause.
     package var reason: String { message + (cause.map { " (\($0))" } ?? "") }
-}
 
-extension SluiceError {
     /// An error that a plugin has thrown while a pipeline was built, with the name of its type.
     package init(_ error: any Error, from plugin: Any) {
         let name = "\(type(of: plugin))"

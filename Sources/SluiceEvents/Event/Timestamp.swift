@@ -43,8 +43,7 @@ extension Timestamp: LosslessStringConvertible {
     public init?(_ description: String) {
         guard description.hasSuffix("Z") else { return nil }
         var digits = String(description.dropLast())
-        let timestamp = digits.withUTF8 { Timestamp(digits: $0) }
-        guard let timestamp else { return nil }
+        guard let timestamp = digits.withUTF8({ Timestamp(digits: $0) }) else { return nil }
         self = timestamp
     }
 

@@ -50,34 +50,22 @@ public struct EventValues: Sendable {
     public var properties: Properties { Properties(PropertyStorage(pairs)) }
 
     /// Adds a string unless it is nil.
-    public mutating func add(_ name: String, _ value: String?) {
-        if let value { append(name, .string(value)) }
-    }
+    public mutating func add(_ name: String, _ value: String?) { if let value { append(name, .string(value)) } }
 
     /// Adds an integer unless it is nil.
-    public mutating func add(_ name: String, _ value: Int?) {
-        if let value { append(name, .int(Int64(value))) }
-    }
+    public mutating func add(_ name: String, _ value: Int?) { if let value { append(name, .int(Int64(value))) } }
 
     /// Adds a number unless it is nil. A NaN or an infinity becomes null.
-    public mutating func add(_ name: String, _ value: Double?) {
-        if let value { append(name, .double(value)) }
-    }
+    public mutating func add(_ name: String, _ value: Double?) { if let value { append(name, .double(value)) } }
 
     /// Adds true or false unless it is nil.
-    public mutating func add(_ name: String, _ value: Bool?) {
-        if let value { append(name, .bool(value)) }
-    }
+    public mutating func add(_ name: String, _ value: Bool?) { if let value { append(name, .bool(value)) } }
 
     /// Adds a date unless it is nil.
-    public mutating func add(_ name: String, _ value: Timestamp?) {
-        if let value { append(name, .date(value)) }
-    }
+    public mutating func add(_ name: String, _ value: Timestamp?) { if let value { append(name, .date(value)) } }
 
     /// Adds an array, an object or any other value unless it is nil.
-    public mutating func add(_ name: String, _ value: PropertyValue?) {
-        if let value { append(name, value) }
-    }
+    public mutating func add(_ name: String, _ value: PropertyValue?) { if let value { append(name, value) } }
 
     private mutating func append(_ name: String, _ value: PropertyValue) {
         // Most events have up to eight properties, so their list doesn't move.

@@ -2,11 +2,7 @@
 package enum Base64 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
     private static let padding = UInt8(ascii: "=")
-    private static let values: [UInt8?] = {
-        var values = [UInt8?](repeating: nil, count: 256)
-        for (value, character) in alphabet.enumerated() { values[Int(character)] = UInt8(value) }
-        return values
-    }()
+    private static let values = (UInt8.min...UInt8.max).map { alphabet.firstIndex(of: $0).map { UInt8($0) } }
 
     package static func encode(_ bytes: [UInt8]) -> [UInt8] {
         var text: [UInt8] = []

@@ -26,6 +26,7 @@ extension JSONWriter {
         raw("[")
         var isFirst = true
         for element in elements {
+            if isOverfull { return }
             if !isFirst { raw(",") }
             isFirst = false
             try write(&self, element)

@@ -95,14 +95,7 @@ public struct JSONWriter: ~Copyable, Sendable {
         case .double(let double): buffer.number(double)
         case .bool(let bool): bool ? raw("true") : raw("false")
         case .date(let date): self.date(date)
-        case .array(let array):
-            raw("[")
-            for (index, element) in array.enumerated() {
-                if buffer.isFull { return }
-                if index > 0 { raw(",") }
-                self.value(element)
-            }
-            raw("]")
+        case .array(let array): self.array(array) { $0.value($1) }
         case .object(let object): self.object(object)
         case .null: raw("null")
         }

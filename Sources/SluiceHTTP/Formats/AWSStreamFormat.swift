@@ -63,19 +63,16 @@ struct AWSStreamFormat: WireFormat {
     /// AWS responds to most errors with 400 and the name of an exception.
     private func refusal(_ response: HTTPResponse) -> Verdict {
         let type = response.jsonObject?["__type"]?.string?.split(separator: "#").last.map { String($0) }
-        switch (response.status, type) {
-        case (200...299, _): return .unrecognized("AWS")
-        case (400, "ValidationException"), (400, "InvalidArgumentException"), (400, "SerializationException"),
-            (400, nil):
-            return response.verdict
-        case (400, "ProvisionedThroughputExceededException"), (400, "ThrottlingException"),
-            (400, "LimitExceededException"),
-            (400, "KMSThrottlingException"), (400, "RequestLimitExceeded"):
+        if 200...299 ~= response.status { return .unrecognized("AWS") }
+        guard response.status == 400 else { return response.verdict }
+        switch type {
+        case nil, "ValidationException", "InvalidArgumentException", "SerializationException": return response.verdict
+        case "ProvisionedThroughputExceededException", "ThrottlingException", "LimitExceededException",
+            "KMSThrottlingException", "RequestLimitExceeded":
             return .retry(after: response.retryAfter)
-        case (400, _):
+        default:
             return .hold(
                 reason: "AWS refuses the stream, the keys or the clock; check them", after: response.retryAfter)
-        default: return response.verdict
         }
     }
 

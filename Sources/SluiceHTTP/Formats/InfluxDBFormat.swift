@@ -100,9 +100,7 @@ struct InfluxDBFormat: WireFormat {
         return isNamed ? Self.hour(of: event) : nil
     }
 
-    private static let names: Set = [
-        "", "id", "distinct_id", "anonymous_id", "login_id", "priority", "time", "part",
-    ]
+    private static let names: Set = ["", "id", "distinct_id", "anonymous_id", "login_id", "priority", "time", "part"]
 
     private func point(_ event: Event) -> String {
         let fields = fields(of: event).map { "\(Self.escaped($0.name, ", ="))=\($0.value)" }

@@ -33,9 +33,7 @@ struct OTLPFormat: WireFormat {
                     $0.array("scopeLogs", [resource.events]) { json, events in
                         json.object {
                             $0.object("scope", Self.scope)
-                            $0.array("logRecords", events) { json, event in
-                                json.object { Self.write(event, to: &$0) }
-                            }
+                            $0.array("logRecords", events) { json, event in json.object { Self.write(event, to: &$0) } }
                         }
                     }
                 }

@@ -15,9 +15,7 @@ struct ObjectFormat: WireFormat {
     /// A batch is in memory three times while it is compressed. A request has up to 5 GB.
     var maximumBatchSize: BatchSize { BatchSize(events: .max, bytes: 67_108_864) }
 
-    func validate() throws(SluiceError) {
-        try ArgumentCheck.aws(region: region, accessKey, secretKey)
-    }
+    func validate() throws(SluiceError) { try ArgumentCheck.aws(region: region, accessKey, secretKey) }
 
     func endpoints(for line: EventLine) throws -> [String] { [calendar.folder(of: calendar.local(try line.time()))] }
 
@@ -36,9 +34,7 @@ struct ObjectFormat: WireFormat {
         request.signForAWS(accessKey: accessKey, secretKey: secretKey, region: region, service: "s3")
     }
 
-    func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
-        .all(verdict(response))
-    }
+    func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts { .all(verdict(response)) }
 
     private func verdict(_ response: HTTPResponse) -> Verdict {
         switch (response.status, response.errorCode) {

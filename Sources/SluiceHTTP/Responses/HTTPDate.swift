@@ -1,9 +1,7 @@
 import Sluice
 
 extension Timestamp {
-    private static let months = [
-        "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
-    ]
+    private static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 
     /// Reads the three forms that RFC 9110 requires: `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT`
     /// and `Sun Nov  6 08:49:37 1994`. Returns nil for anything else.
@@ -22,8 +20,7 @@ extension Timestamp {
             second <= 60, let year = Timestamp.year(year)
         else { return nil }
         // HTTP allows leap seconds, but timestamps don't. The second before is used.
-        self.init(
-            year: year, month: Int64(month) + 1, day: day, hour: hour, minute: minute, second: min(second, 59))
+        self.init(year: year, month: Int64(month) + 1, day: day, hour: hour, minute: minute, second: min(second, 59))
     }
 
     private static func number(_ text: Substring, _ width: ClosedRange<Int>) -> Int64? {

@@ -6,9 +6,7 @@ struct PostHogRecords {
     static let maximumEventBytes = 1_048_576 + 1_024
 
     /// The paths of all endpoints for events. A host may have configured any of them.
-    static let otherPaths = [
-        "i/v1/analytics/events", "i/v0/e", "batch", "capture", "track", "engage", "e",
-    ]
+    static let otherPaths = ["i/v1/analytics/events", "i/v0/e", "batch", "capture", "track", "engage", "e"]
 
     static let library: Properties = [
         "$lib": .string(LibraryVersion.name), "$lib_version": .string(LibraryVersion.current),
