@@ -36,9 +36,12 @@ struct SegmentFile {
 
     /// Without the lines of other programs. Until the file is closed, the store doesn't know them.
     var ownBytes: Int {
-        let lines = contents.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-        return bytes - lines.count { $0.elementsEqual(SegmentFile.foreignLine.dropLast()) }
-            * SegmentFile.foreignLine.count
+        let foreign = SegmentFile.foreignLine.dropLast()
+        return contents.split(separator: UInt8(ascii: "\n")).reduce(bytes) { rest, line in
+            // One can stand behind a torn line, or a line of ours can have overwritten its beginning.
+            let shared = zip(line.reversed(), foreign.reversed()).prefix { $0 == $1 }.count
+            return shared == min(line.count, foreign.count) ? rest - shared - 1 : rest
+        }
     }
 
     var serials: [Int] { lines.compactMap { Books.serial($0) } }
