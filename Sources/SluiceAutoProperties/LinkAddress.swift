@@ -135,17 +135,17 @@ struct LinkAddress {
         return false
     }
 
-    /// Whether the name of a secret stands before a sign. Any blanks can be between them.
+    /// Whether the name of a secret stands before a sign. All words since the last sign or bracket are the name.
     private static func isSecretAssigned(in text: String, _ secrets: SecretNames) -> Bool {
         var name = String.UnicodeScalarView()
-        var (isQuoted, isAuthority, hasEnded) = (false, false, false)
+        var (isQuoted, isAuthority) = (false, false)
         var previous: Unicode.Scalar?
         for scalar in text.unicodeScalars.lazy.map(\.plain) {
             defer { previous = scalar }
             switch scalar {
             case " ":
                 isAuthority = false
-                hasEnded = true
+                name.append(scalar)
                 continue
             case "=", ":",
                 "," where isQuoted:
@@ -158,13 +158,9 @@ struct LinkAddress {
             case "?", "#":
                 isAuthority = false
                 name = .init()
-            case ";", "&", ",", "{", "}", "(", ")", "<", ">", "|": name = .init()
+            case ";", "&", ",", "{", "}", "<", ">", "|": name = .init()
             case "\"", "'": break
-            default:
-                // A blank before a sign belongs to no name.
-                if hasEnded { name = .init() }
-                hasEnded = false
-                name.append(scalar)
+            default: name.append(scalar)
             }
             isQuoted = scalar == "\"" || scalar == "'"
         }
@@ -199,12 +195,6 @@ struct LinkAddress {
 }
 
 extension Unicode.Scalar {
-    /// A space for any blank, and the ASCII character for one in full width, such as U+FF1D for an equals sign.
-    fileprivate var plain: Unicode.Scalar {
-        switch value {
-        case 0xFF01...0xFF5E: Unicode.Scalar(UInt8(value - 0xFEE0))
-        case ...0x7F: (9...13).contains(value) ? " " : self
-        default: properties.isWhitespace ? " " : self
-        }
-    }
+    /// A space for any blank, and the ASCII character for one in full width.
+    fileprivate var plain: Unicode.Scalar { properties.isWhitespace ? " " : narrow }
 }

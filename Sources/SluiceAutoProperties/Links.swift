@@ -58,6 +58,7 @@ public final class Links: Processor {
 
     /// The connection to the pipeline.
     public let context = PluginContext()
+    private let secretNames: Set<String>
     private let secrets: SecretNames
     private let kept: PersistedState<Campaigns>
 
@@ -72,6 +73,7 @@ public final class Links: Processor {
     ///   - secretNames: Words in the names of parameters whose values are replaced in URLs.
     public init(persistedIn persistence: Persistence = .memory, redacting secretNames: Set<String> = Links.secretNames)
     {
+        self.secretNames = secretNames
         secrets = SecretNames(secretNames)
         kept = PersistedState(
             "links", in: persistence, initial: Campaigns(), ifDamaged: .unknown, report: context.report)
@@ -163,8 +165,12 @@ public final class Links: Processor {
 
     /// Reads the campaigns of earlier launches.
     ///
-    /// - Throws: An error of the place where they are kept.
-    public func prepare() throws { try kept.load() }
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if a secret name is blank, has a blank or an invisible character at
+    ///   its beginning or end, and an error of the place where the campaigns are kept.
+    public func prepare() throws {
+        try SluiceError.require(names: secretNames, of: "redacting")
+        try kept.load()
+    }
 
     /// Adds the first and the last campaign to the event.
     public func process(_ event: inout Event) -> Disposition {

@@ -231,6 +231,12 @@ struct LinksTests {
             ("https://h/?q={\"token\"\t: \"S3CRET\"}", "https://h/?q=[redacted]"),
             ("https://h/?q=[\"token\" ,\"S3CRET\"]", "https://h/?q=[redacted]"),
             ("https://h/?q=['token'%C2%A0%0A,'S3CRET']", "https://h/?q=[redacted]"),
+            ("app://open?data=%7B%22password%20hash%22%3A%22S3CRET%22%7D", "app://open?data=[redacted]"),
+            ("https://h/?data=token%20value%3DS3CRET", "https://h/?data=[redacted]"),
+            ("https://h/?next=%2F%3Fconnection%2520string=S3CRET", "https://h/?next=[redacted]"),
+            ("https://h/?q={\"Client Secret (new)\": \"S3CRET\"}", "https://h/?q=[redacted]"),
+            ("https://h/?q=[\"my pin 2\",\"S3CRET\"]", "https://h/?q=[redacted]"),
+            ("https://h/?q=token%0Apage%3DS3CRET", "https://h/?q=[redacted]"),
             ("https://h/?q=pin\u{FF1A}S3CRET", "https://h/?q=[redacted]"),
             ("https://h/?token\u{3000}\u{FF1D}S3CRET&b=2", "https://h/?[redacted]&b=2"),
             ("https://h/?q=token%0B%E2%80%A8%3A%0CS3CRET", "https://h/?q=[redacted]"),
@@ -254,6 +260,7 @@ struct LinksTests {
             "userauth", "api_sig", "apisig", "accountsid", "totp", "csrf", "X-XSRF", "mfa", "keypass", "passkey",
             "ssh-key", "connection_string", "userPwd2", "user.pwd", "a:pwd", "pwd~1", "(pwd)", "$pwd", "_pwd_",
             "\u{301}pwd", "t\u{200B}oken", "to\u{2010}ken", "to\u{212A}en",
+            "\u{FF34}\u{FF2F}\u{FF2B}\u{FF25}\u{FF2E}", "to\u{200D}ken",
         ])
     func secretWordsAreFound(name: String) async throws {
         let event = try await opened("https://h/p?\(name)=SECRET&page=2")
@@ -267,8 +274,8 @@ struct LinksTests {
             "https://h/?u=https://other/@user", "https://h/?t=10:30&m=a@b.example", "https://h/?q=token",
             "https://h/token/x", "https://h/?q=%7B%22page%22%3A1%7D", "https://h/?a=%25252525&b=%",
             "https://h/?q=a%3Db%3Dc", "https://h//a//b", "https://h/?q=what+is+a+token%3F", "shop:product/7",
-            "https://h/?a==&=b&&;#;=/", "https://h/?q=token%0Apage%3D2", "https://h/?q=[\"token\" x,2]",
-            "https://h/?q=token%09x%EF%BC%9A2",
+            "https://h/?a==&=b&&;#;=/", "https://h/?q=page%0Atoken", "https://h/?q=[\"token\" x,2]",
+            "https://h/?q=a+page%09x%EF%BC%9A2+token", "https://h/?q=page:2;+token",
         ]
             + [
                 "shipping", "author", "keyword", "design", "inside", "decode", "opinion", "page", "utm_source", "q",
@@ -277,6 +284,12 @@ struct LinksTests {
             ].map { "https://h/p?\($0)=open" })
     func harmlessValuesAreKept(url: String) async throws {
         #expect(try await opened(url).properties["$url"] == .string(url))
+    }
+
+    @Test("a word that is hardly meant is an error", arguments: ["", " ", "\t", "token\n", "\u{200B}invitation"])
+    func flawedWords(word: String) {
+        let error = #expect(throws: SluiceError.self) { try Links(redacting: ["invitation", word]).prepare() }
+        #expect(error?.code == .invalidArgument && error?.reason.contains("redacting") == true)
     }
 
     @Test("a word of the host's own is found within a name too, in both spellings of a letter")

@@ -82,6 +82,7 @@ struct RedactionTests {
             "idjwt", "jwtid", "formcsrf", "xsrfvalue", "mycvv", "authentication", "passkey", "creds", "privkey",
             "authheader", "basicauth", "ProxyAuth", "smsotp", "otpvalue", "walletpin", "pins", "OTPs", "card_PINS",
             "emailotps", "bankpin", "phone-otp",
+            "\u{FF50}\u{FF41}\u{FF53}\u{FF53}word", "to\u{FE0F}ken", "pass\u{34F}word",
         ])
     func secretWordsAreFound(name: String) throws {
         for properties: Properties in [[name: "s"], ["outer": .object([name: ["s", 7]])]] {

@@ -123,6 +123,11 @@ package struct CaseInsensitiveNames: Sendable {
 }
 
 extension Unicode.Scalar {
+    /// The ASCII character for one in full width, such as U+FF1D for an equals sign.
+    package var narrow: Unicode.Scalar {
+        (0xFF01...0xFF5E).contains(value) ? Unicode.Scalar(UInt8(value - 0xFEE0)) : self
+    }
+
     /// Whether it is ASCII without the differences of case and of Unicode's spellings, such as the Kelvin sign.
     fileprivate var foldsToASCII: Bool {
         switch value {

@@ -79,8 +79,7 @@ package enum PlaceholderID {
     /// punctuation becomes a blank, and invisible characters are left out.
     private static func plain(_ text: String) -> String {
         var plain = String.UnicodeScalarView()
-        for var scalar in text.unicodeScalars {
-            if (0xFF01...0xFF5E).contains(scalar.value) { scalar = Unicode.Scalar(UInt8(scalar.value - 0xFEE0)) }
+        for scalar in text.unicodeScalars.lazy.map(\.narrow) {
             let properties = scalar.properties
             // A mark is a part of its letter.
             let isMark = properties.isGraphemeExtend && plain.last?.properties.isAlphabetic == true

@@ -87,8 +87,11 @@ package struct SecretNames: Sendable {
 }
 
 extension String {
-    /// The letters and digits, regardless of case.
-    fileprivate var letters: String { caseFolded.filter { $0.isLetter || $0.isNumber } }
+    /// The letters and digits, regardless of case and width, without invisible characters.
+    fileprivate var letters: String {
+        let visible = unicodeScalars.lazy.filter { !$0.properties.isDefaultIgnorableCodePoint }.map(\.narrow)
+        return String(String.UnicodeScalarView(visible)).caseFolded.filter { $0.isLetter || $0.isNumber }
+    }
 }
 
 extension UInt8 {

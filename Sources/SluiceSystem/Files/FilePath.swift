@@ -64,7 +64,9 @@ package enum FilePath {
     /// reference of RFC 3986 (section 4.2), `./` before a name makes it one.
     private static func flaw(of path: String) -> String? {
         let scalars = path.unicodeScalars
-        guard let first = scalars.first, let last = scalars.last else { return "is empty: give a path" }
+        guard let first = scalars.first, let last = scalars.last, !path.allSatisfy(\.isWhitespace) else {
+            return "is blank: give a path"
+        }
         // The system would ignore everything behind it.
         if path.utf8.contains(0) { return "has a NUL in it: give a path without" }
         let invisible: [Unicode.GeneralCategory] = [.control, .format, .lineSeparator, .paragraphSeparator]
