@@ -99,9 +99,7 @@ package enum PlaceholderID {
     }
 
     private static func isPlaceholder(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
-        guard text.count <= maximumBytes else {
-            return text.allSatisfy { $0 == UInt8(ascii: "0") || !isAlphanumeric($0) }
-        }
+        guard text.count <= maximumBytes else { return isZero(text) }
         return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: maximumBytes) { letters in
             var (end, wordStart) = (0, 0)
             var (isMissing, hasOnlySuch) = (text.isEmpty, true)
@@ -111,8 +109,7 @@ package enum PlaceholderID {
                     end += 1
                 } else if wordStart < end {
                     let word = UnsafeBufferPointer(rebasing: letters[wordStart..<end])
-                    // The digit zero, in lowercase like the letters.
-                    let isMissingWord = word.allSatisfy { $0 == UInt8(ascii: "0") } || contains(missing, word)
+                    let isMissingWord = isZero(word) || contains(missing, word)
                     isMissing = isMissing || isMissingWord
                     hasOnlySuch = hasOnlySuch && (isMissingWord || contains(enclosing, word))
                     wordStart = end
@@ -120,6 +117,14 @@ package enum PlaceholderID {
             }
             return hasOnlySuch && (isMissing || end < text.count)
                 || contains(others, UnsafeBufferPointer(rebasing: letters[..<end]))
+        }
+    }
+
+    /// Whether a text has no digits and letters but zeros, such as `0-0` or `0x00`.
+    private static func isZero(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+        text.indices.allSatisfy { index in
+            text[index] == UInt8(ascii: "0") || !isAlphanumeric(text[index])
+                || index == 1 && text[0] == UInt8(ascii: "0") && text[1] | 0x20 == UInt8(ascii: "x")
         }
     }
 

@@ -13,7 +13,9 @@ struct PlaceholderIDTests {
         "[object Null]", "[object Undefined]", "[object Object],[object Object]", "Optional(nil)",
         "undefined undefined", "null:null", "(not set)", "(none)", "[]", "nullptr", "(nullptr)", "Optional(\"\")",
         "Optional()", "<Optional>", "[object]", "(not provided)", " (Other)\n", "{}", "()", "-", "--", "?", "...", "0",
-        "-0", "0.0", "00", "000000000000", "00000000-0000-0000-0000-000000000000",
+        "0x0", "0X00", "0x0000000000000000000000000000000000000000",
+        "0x" + String(repeating: "0", count: 64), "-0", "0.0", "00", "000000000000",
+        "00000000-0000-0000-0000-000000000000",
         "{00000000-0000-0000-0000-000000000000}", "00:00:00:00:00:00", "-1", "null\u{200B}", "\u{A0}undefined",
         String(repeating: "0", count: 300), String(repeating: " ", count: 2_000), String(repeating: "-", count: 65),
         "\\N", "[object Promise]", "[Object HTMLDivElement]", " [object Foo2]\n", "%!s(<nil>)", "%!d(string=42)",
@@ -41,7 +43,8 @@ struct PlaceholderIDTests {
     ]
 
     private static let ids = [
-        "1", "42", "-2", "-1001234567890", "a", "n", "x0", "0x0", "00000000-0000-0000-0000-000000000001", "customer-42",
+        "1", "42", "-2", "-1001234567890", "a", "n", "x0", "00x", "0x1", "10x0", "0y0",
+        "00000000-0000-0000-0000-000000000001", "customer-42",
         "nullable", "nulls", "noname", "nancy", "anna", "Nona", "guest-house", "guests", "unknown-user", "my id",
         "user id", "object", "optional", "identity", "emails", "email@example.com", "alice@example.com",
         "null@example.com", "trueman", "undefined-behaviour", "nonexistent", "true love", "café", "naïve", "ünknown",
