@@ -3,6 +3,9 @@ extension DeliveryRule {
     /// Events are sent together while they have less blame.
     private static let sharedBlame = 0.5
 
+    /// An event that has failed alone so often is its own probe. Before, others are more likely to be accepted.
+    private static let ownProbe = 5
+
     /// The receiver has accepted the last part: the next events in order, or at random some that are blamed. With a fixed
     /// turn, a balancer could give all requests with blamed events to the same broken server.
     func next(orTake take: Offer?, _ now: Duration, _ random: () -> UInt64) -> Offer {
@@ -22,7 +25,7 @@ extension DeliveryRule {
         let skip = 1 << ((row - 1) % min(4 + row / 4, 10))
         let last = Set((failed.last?.groups ?? []).joined())
         // Behind a balancer, all requests directly after an acceptance can go to a broken server. The next one goes elsewhere.
-        if row == 1, last.count == 1, let key = last.first, blame[key].tries > 1, blame[key].named <= now,
+        if row == 1, last.count == 1, let key = last.first, blame[key].tries >= Self.ownProbe, blame[key].named <= now,
             blame.isBlamed(key), let index = index(of: key.batch)
         {
             return .send(Part(open[index], [key.place]))

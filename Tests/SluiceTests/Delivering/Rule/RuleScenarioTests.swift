@@ -341,7 +341,7 @@ import Testing
                             }
                         })
                 }
-                // With two of three, one good event in a thousand becomes a dead letter.
+                // With two of three, some good events become dead letters: see Docs/Evidence/Delivery.md.
                 let dead = broken == 2 ? 10 : 0
                 for (batch, after) in [(100, nil), (1, nil), (1, Duration.seconds(5))] {
                     let name = name + ", 5 events and a flush each second, batches of \(batch)"
