@@ -10,7 +10,7 @@ enum Samples {
                 properties: ["number": .int(number)]))
     }
 
-    /// The numbers that are multiples of `criticalAt` are those of critical events; none by default.
+    /// An event is critical if its number is a multiple of `criticalAt`. By default, none is.
     static func lines(_ numbers: Range<Int>, criticalAt: Int? = nil) throws(SluiceError) -> [EventLine] {
         try numbers.map { number throws(SluiceError) in
             try line(number, priority: criticalAt.map { number.isMultiple(of: $0) } ?? false ? .critical : .normal)

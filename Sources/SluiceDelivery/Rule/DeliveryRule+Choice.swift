@@ -3,7 +3,7 @@ extension DeliveryRule {
     /// Events are sent together while they have less blame.
     private static let sharedBlame = 0.5
 
-    /// An event that has failed alone so often is its own probe. Before, others are more likely to be accepted.
+    /// From so many failures alone on, an event is its own probe. With fewer, other events are the better probe.
     private static let ownProbe = 5
 
     /// The receiver has accepted the last part: the next events in order, or at random some that are blamed. With a fixed
@@ -86,7 +86,7 @@ extension DeliveryRule {
         var found = unasked.isEmpty ? others : unasked
         var (most, isLast) = (probeEvents, false)
         if found.isEmpty {
-            // Those that were never sent alone.
+            // Events that were never sent alone.
             let untried = events.filter { $0.mark.tries == 0 && $0.mark.due == .past && !last.contains($0.key) }
             if !untried.isEmpty {
                 // The newest one in half of the cases. Earlier processes may have failed to send the old ones.
