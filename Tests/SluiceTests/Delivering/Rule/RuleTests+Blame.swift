@@ -245,12 +245,25 @@ extension RuleTests {
         for _ in 0..<60 { blame.countAcceptance() }
         for number in 0..<300 {
             let failure = Answer.Failure(kind: number < 5 ? .broken : .passing, reason: "\(number)")
-            blame.add([key], failure, witnesses: 2)
+            blame.add([key], failure, share: 1, witnesses: 2)
         }
         blame.weigh()
         #expect(blame.guilt(of: key, isCrowded: false)?.reason == "4")
         #expect(blame.guilt(of: key, isCrowded: true)?.reason == "255")
         #expect(blame.of(blame[key]) == 256)
+    }
+
+    @Test(
+        "An outage doesn't speak for a bad event: it is found while 30 others arrive",
+        arguments: [(503, 400, 2.0, 4.0), (0, 500, 5, 60), (403, 422, 15, 30)])
+    func badAfterOutage(outage: Int, bad: Int, gap: Double, end: Double) {
+        for seed in 0..<10 {
+            let others = (0..<30).map { (time: Duration.seconds(end + gap * Double($0)), count: 1) }
+            let world = RuleWorld(1, bad: [1], bad, seed: seed, arrivals: [(.seconds(2), 1)] + others)
+            world.receiver = { world, _ in .status(world.now < .seconds(end) ? outage : 200) }
+            world.run(until: .seconds(end + gap * 30))
+            #expect(world.fault == nil && world.missing == 0 && world.found == 1, "\(seed)")
+        }
     }
 
     @Test("A search opens at most 8 MiB, and half of the store", arguments: [(Int.max, 8 << 20), (2 << 20, 1 << 20)])
