@@ -295,7 +295,8 @@ struct DeliveryRule: Sendable {
             let repeated = failed.indices.first { index in
                 failed[..<index].contains { $0.groups == failed[index].groups }
             }
-            failed.remove(at: repeated ?? Self.rowLength / 2)
+            let known = failed.indices.dropFirst().first { failed[$0].groups.joined().allSatisfy(blame.isBlamed) }
+            failed.remove(at: repeated ?? known ?? Self.rowLength / 2)
         }
         failed.append((groups, failure))
         if row > 1 { probeEvents = max(1, probeEvents / 8) }
