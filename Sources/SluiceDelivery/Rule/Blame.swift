@@ -18,12 +18,11 @@ struct Blame: Sendable {
 
     private var marks: [EventKey: Mark] = [:]
     /// The former failures whose events are not all accepted yet, by number: how many events are left, the acceptances
-    /// directly before and after the failure (0, 1 or 2), its part of its row, and the failure itself.
-    private var causes: [Int: (left: Int, witnesses: Int, share: Double, failure: Answer.Failure)] = [:]
+    /// directly before and after the failure (0, 1 or 2), and the failure itself.
+    private var causes: [Int: (left: Int, witnesses: Int, failure: Answer.Failure)] = [:]
     private var failures = 0
-    /// The rows that were chance, and the acceptances. Both fade. However long a row is, it shows once that a request after
-    /// an acceptance can fail: an outage doesn't speak for the events that fail after it.
-    private var chances = (rows: 0.0, acceptances: 0.0)
+    /// The failures that were chance, and all answers that are no event's fault. Both fade.
+    private var chances = (failures: 0.0, all: 0.0)
     /// How much a failure with no, one and two witnesses counts: with a receiver that refuses four of five requests, a
     /// thirteenth. One witness says little, and nothing from a chance of 2.5 % on.
     private var weights = [0.0, 0.0, 1.0]
@@ -37,22 +36,21 @@ struct Blame: Sendable {
 
     // MARK: The receiver
 
-    /// The probability that a request after an acceptance fails, whatever it has.
-    var chance: Double { (chances.rows + 0.5) / (chances.acceptances + 10) }
+    /// The probability that the receiver fails whatever it gets.
+    var chance: Double { (chances.failures + 0.5) / (chances.all + 10) }
 
     /// Whether the receiver rarely fails by chance.
     var isReceiverWell: Bool { weights[2] == 1 }
 
-    /// Whether nothing was accepted.
-    var isNew: Bool { chances.acceptances == 0 }
+    /// Whether no answer was counted.
+    var isNew: Bool { chances.all == 0 }
 
-    mutating func countAcceptance() { chances.acceptances += 1 }
+    mutating func countAcceptance() { chances.all += 1 }
 
-    /// Counts a part of a row. Parts of old rows can come late.
-    mutating func countChance(_ share: Double) { chances.rows = min(chances.rows + share, chances.acceptances) }
+    mutating func countChance() { chances = (chances.failures + 1, chances.all + 1) }
 
     mutating func weigh() {
-        while chances.acceptances >= 64 { chances = (chances.rows / 2, chances.acceptances / 2) }
+        while chances.all >= 64 { chances = (chances.failures / 2, chances.all / 2) }
         let whole = min(1, log(chance) / log(Self.wellChance))
         weights = [0, whole * max(0, 1 - 2 * chance / Self.wellChance) / 2, whole]
     }
@@ -100,10 +98,10 @@ struct Blame: Sendable {
     mutating func change(_ key: EventKey, _ body: (inout Mark) -> Void) { body(&marks[key, default: Mark()]) }
 
     /// Blames events for a failure. With `mostCauses` failures, an event gets no more of its own: they say nothing new.
-    mutating func add(_ keys: [EventKey], _ failure: Answer.Failure, share: Double, witnesses: Int) {
+    mutating func add(_ keys: [EventKey], _ failure: Answer.Failure, witnesses: Int) {
         if keys.count == 1, self[keys[0]].causes.count >= Self.mostCauses { return }
         failures += 1
-        causes[failures] = (keys.count, witnesses, share, failure)
+        causes[failures] = (keys.count, witnesses, failure)
         for key in keys { marks[key, default: Mark()].causes.append(failures) }
     }
 
@@ -122,11 +120,11 @@ struct Blame: Sendable {
     /// An event is accepted, guilty or erased.
     mutating func leave(_ key: EventKey, isAccepted: Bool) {
         for number in marks.removeValue(forKey: key)?.causes ?? [] {
-            guard let (left, _, share, _) = causes[number] else { continue }
+            guard let left = causes[number]?.left else { continue }
             causes[number]?.left = left - 1
             // A guilty event explains the failure, and an erased one may have been at fault.
             if !isAccepted || left == 1 { causes[number] = nil }
-            if isAccepted, left == 1 { countChance(share) }
+            if isAccepted, left == 1 { countChance() }
         }
     }
 }

@@ -248,15 +248,14 @@ struct DeliveryRule: Sendable {
         let isClear = isClear
         blame.forgetOutage(at: now)
         var (alone, blamed) = ([EventKey](), Set<EventKey>())
-        let share = 1 / Double(failed.reduce(0) { $0 + $1.groups.count })
         for (index, failed) in failed.enumerated() {
             let isEdge = !isClear && row < Self.outage && (index == 0 || index == self.failed.count - 1)
             for group in failed.groups {
-                if group.isEmpty { blame.countChance(share) }
+                if group.isEmpty { blame.countChance() }
                 guard let first = group.first else { continue }
                 let counts = isClear && blamed.insert(first).inserted
                 let witnesses = counts ? 2 : isEdge ? 1 : 0
-                blame.add(group, failed.failure, share: share, witnesses: witnesses)
+                blame.add(group, failed.failure, witnesses: witnesses)
                 if group.count == 1, witnesses == 2 { alone.append(first) }
             }
         }

@@ -245,7 +245,7 @@ extension RuleTests {
         for _ in 0..<60 { blame.countAcceptance() }
         for number in 0..<300 {
             let failure = Answer.Failure(kind: number < 5 ? .broken : .passing, reason: "\(number)")
-            blame.add([key], failure, share: 1, witnesses: 2)
+            blame.add([key], failure, witnesses: 2)
         }
         blame.weigh()
         #expect(blame.guilt(of: key, isCrowded: false)?.reason == "4")
@@ -254,14 +254,14 @@ extension RuleTests {
     }
 
     @Test(
-        "An outage doesn't speak for a bad event: it is found while 30 others arrive",
+        "A bad event is found after an outage, while some others arrive",
         arguments: [(503, 400, 2.0, 4.0), (0, 500, 5, 60), (403, 422, 15, 30)])
     func badAfterOutage(outage: Int, bad: Int, gap: Double, end: Double) {
         for seed in 0..<10 {
-            let others = (0..<30).map { (time: Duration.seconds(end + gap * Double($0)), count: 1) }
+            let others = (0..<80).map { (time: Duration.seconds(end + gap * Double($0)), count: 1) }
             let world = RuleWorld(1, bad: [1], bad, seed: seed, arrivals: [(.seconds(2), 1)] + others)
             world.receiver = { world, _ in .status(world.now < .seconds(end) ? outage : 200) }
-            world.run(until: .seconds(end + gap * 30))
+            world.run(until: .seconds(end + gap * 80))
             #expect(world.fault == nil && world.missing == 0 && world.found == 1, "\(seed)")
         }
     }
