@@ -7,14 +7,14 @@
 package enum PlaceholderID {
     /// The words for a missing value. A text that consists of them alone is a placeholder.
     private static let missing: [StaticString] = [
-        "null", "nullptr", "nil", "none", "undefined", "nan", "inf", "dbnull",
+        "null", "nullptr", "nil", "none", "nothing", "undefined", "unset", "empty", "absent", "nan", "inf", "dbnull",
     ]
-    /// Words that are printed around one of them, or around nothing: `Some(None)`, `Optional("")`. Alone, each is an id.
+    /// Words that are printed around one of them, or before nothing: `Some(None)`, `Optional("")`. Alone, each is an id.
     private static let enclosing: [StaticString] = ["object", "optional", "some", "urn", "uuid"]
     /// Further placeholders, without the punctuation in them.
     private static let others: [StaticString] = [
-        "na", "notset", "unknown", "anonymous", "anon", "guest", "notauthenticated", "id", "distinctid", "email",
-        "true", "false",
+        "na", "notset", "unknown", "anonymous", "anonymoususer", "anon", "guest", "notauthenticated", "id",
+        "distinctid", "email", "true", "false",
     ]
     /// Longer than any placeholder with letters.
     private static let maximumBytes = 64
@@ -36,10 +36,12 @@ package enum PlaceholderID {
         return number != nil || isPlaceholder(text)
     }
 
-    /// Whether a text with its first number at an index is -1, with any punctuation around it.
+    /// Whether a text with its first number at an index is -1 or -1.0, with any punctuation around it.
     private static func isMinusOne(_ text: UnsafeBufferPointer<UInt8>, _ number: Int) -> Bool {
-        text[number] == UInt8(ascii: "1") && number > 0 && text[number - 1] == UInt8(ascii: "-")
-            && !text.indices.contains { $0 != number && isAlphanumeric(text[$0]) }
+        guard text[number] == UInt8(ascii: "1"), number > 0, text[number - 1] == UInt8(ascii: "-") else { return false }
+        let rest = text[(number + 1)...]
+        let zeros = rest.first == UInt8(ascii: ".") ? rest.dropFirst().prefix { $0 == UInt8(ascii: "0") } : []
+        return text.count(where: isAlphanumeric) == 1 + zeros.count
     }
 
     /// Whether one pair of brackets encloses a text, except for at most two marks before it and one character of a template
@@ -115,7 +117,7 @@ package enum PlaceholderID {
                     wordStart = end
                 }
             }
-            return hasOnlySuch && (isMissing || end < text.count)
+            return hasOnlySuch && (isMissing || text.last.map { !isAlphanumeric($0) } ?? true)
                 || contains(others, UnsafeBufferPointer(rebasing: letters[..<end]))
         }
     }

@@ -64,7 +64,7 @@ package enum FilePath {
     /// reference of RFC 3986 (section 4.2), `./` before a name makes it one.
     private static func flaw(of path: String) -> String? {
         let scalars = path.unicodeScalars
-        guard let first = scalars.first, let last = scalars.last, !path.allSatisfy(\.isWhitespace) else {
+        guard let first = scalars.first, let last = scalars.last, !path.isBlank else {
             return "is blank: give a path"
         }
         // The system would ignore everything behind it.

@@ -40,6 +40,9 @@ struct PlaceholderIDTests {
         "{user}",
         "[alice]", "<User 0x7f3c>", "[objects x2]", "{\"id\":7}", "%x", "@{user1}", "(user)",
         "%null%", "%00", "na%",
+        // Java's and Guava's Optional, Haskell, Spring Security and Django, and a column that became float.
+        "Optional.empty", "Optional.absent()", "Nothing", "empty", "(unset)", "anonymousUser", "AnonymousUser",
+        "anonymous user", "-1.0", "\"-1.00\"", "object:",
     ]
 
     private static let ids = [
@@ -72,6 +75,8 @@ struct PlaceholderIDTests {
         "a-1", "1-",
         // Numbers and symbols.
         "\u{2460}", "\u{BD}", "\u{B2}", "\u{20AC}", "\u{266F}", "\u{2212}", "\u{2167}", "1\u{2014}", "-1\u{1F389}",
+        // Handles, and other numbers.
+        "@some", "@object", "some object", "-1.5", "-1.0.1", "-1-0", "-10.0", "emptyset", "nothing else", "@empty.set",
     ]
 
     @Test(
