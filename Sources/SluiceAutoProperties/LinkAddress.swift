@@ -22,55 +22,71 @@ struct LinkAddress {
     private(set) var campaign: [String: String] = [:]
     /// Whether the URL or a value was longer than its limit.
     private(set) var isTruncated = false
-    /// Whether a campaign parameter occurred more than once, or its text was invalid.
+    /// Whether a campaign parameter occurred more than once, its text was invalid, or it had a secret in it.
     private(set) var isRepaired = false
+    private let secrets: SecretNames
+    private let spoken: SecretNames
 
     /// Reads a URL.
     ///
     /// - Parameters:
     ///   - url: Any text.
     ///   - secrets: The names of parameters whose values are replaced.
-    init(_ url: String, secrets: SecretNames) {
+    ///   - spoken: Those that are secret before a colon in plain text too; nil for all.
+    init(_ url: String, secrets: SecretNames, spoken: SecretNames? = nil) {
+        (self.secrets, self.spoken) = (secrets, spoken ?? secrets)
         let read = url.truncated(toBytes: LinkAddress.maximumBytes)
         isTruncated = read.utf8.count < url.utf8.count
-        var bytes = Array(read.utf8)[...]
+        let bytes = Array(read.utf8)
         var output: [UInt8] = []
         output.reserveCapacity(bytes.count)
-        bytes = copyAuthority(of: bytes, to: &output)
-        readParameters(of: bytes, secrets, to: &output)
+        // The path may have another link in it.
+        var path = bytes.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+        let rest = bytes[path.endIndex...]
+        var withoutUsers: [UInt8] = []
+        while let user = LinkAddress.user(in: path, isCut: isTruncated && rest.isEmpty) {
+            withoutUsers += path[..<user.lowerBound]
+            path = path[user.upperBound...]
+        }
+        readParameters(of: withoutUsers + path + rest, to: &output)
         text = String(decoding: output, as: UTF8.self)
     }
 
-    /// Copies everything before the path, except for the user and the password.
+    /// Where the first user of an address stands, with the password and the `@`: after two slashes, or with a password
+    /// after a scheme, because browsers accept fewer slashes. In `mailto:a@b.example`, there is no user with a password.
     ///
-    /// - Returns: The rest of the URL.
-    private func copyAuthority(of bytes: ArraySlice<UInt8>, to output: inout [UInt8]) -> ArraySlice<UInt8> {
-        let marks = [UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#")]
-        let mark = bytes.firstIndex { marks.contains($0) } ?? bytes.endIndex
-        let scheme = bytes[..<mark].firstIndex(of: UInt8(ascii: ":")).map { $0 + 1 }
-        let slashes = bytes[(scheme ?? mark)...].prefix { $0 == UInt8(ascii: "/") }
-        guard scheme != nil || slashes.count > 1 else { return bytes }
-        let start = slashes.endIndex
-        let end = bytes[start...].firstIndex { marks.contains($0) }
-        let authority = bytes[start..<(end ?? bytes.endIndex)]
-        let host = authority.lastIndex(of: UInt8(ascii: "@")).map { $0 + 1 } ?? start
-        // After a long password, the host may begin beyond the limit.
-        let isCut = end == nil && isTruncated
-        // Browsers accept fewer slashes. In an address such as `mailto:a@b.example`, the part is no user with a password.
-        guard slashes.count > 1 || (isCut ? authority : authority[..<host]).contains(UInt8(ascii: ":")) else {
-            return bytes
+    /// - Parameters:
+    ///   - text: A link, or a text with a link in it.
+    ///   - isCut: Whether the text goes on. After a long password, the host may begin beyond the limit.
+    /// - Returns: Nil without one.
+    private static func user(in text: ArraySlice<UInt8>, isCut: Bool = false) -> Range<Int>? {
+        guard isCut || text.contains(UInt8(ascii: "@")) else { return nil }
+        let scheme = text.drop { $0 <= 0x20 }.prefix { (0x61...0x7A).contains($0 | 0x20) || "+-.".utf8.contains($0) }
+        var isAddress = text[scheme.endIndex...].first == UInt8(ascii: ":")
+        var start = isAddress ? scheme.endIndex + 1 : text.startIndex
+        var isUser = false
+        var end: Int?
+        for index in text.startIndex...text.endIndex where index >= start {
+            let byte = index < text.endIndex ? text[index] : UInt8(ascii: isCut ? "@" : "#")
+            let isSlash = "/\\".utf8.contains(byte)
+            let previous = text[..<index].last ?? 0
+            switch byte {
+            case _ where isSlash && index == start: (start, isUser) = (index + 1, "/\\".utf8.contains(previous))
+            // A password may have a backslash.
+            case _ where "/?#".utf8.contains(byte) || isSlash && !isAddress && !isUser:
+                if let end { return start..<end }
+                (start, isAddress, isUser) = (index + 1, isSlash && previous == UInt8(ascii: ":"), false)
+            case UInt8(ascii: ":") where isAddress: isUser = true
+            case UInt8(ascii: "@") where isUser && index > start: end = min(index + 1, text.endIndex)
+            default: break
+            }
         }
-        output += bytes[..<start]
-        if isCut { return [] }
-        output += authority[host...]
-        return bytes[(end ?? bytes.endIndex)...]
+        return end.map { start..<$0 }
     }
 
     /// Copies the path, and the parameters of the path, the query and the fragment. Reads the campaign from the query.
-    private mutating func readParameters(
-        of bytes: ArraySlice<UInt8>, _ secrets: SecretNames, to output: inout [UInt8]
-    ) {
-        var rest = bytes
+    private mutating func readParameters(of bytes: [UInt8], to output: inout [UInt8]) {
+        var rest = bytes[...]
         var isQuery = false
         var isFragment = false
         while !rest.isEmpty {
@@ -86,7 +102,7 @@ struct LinkAddress {
             let part = rest[..<(end ?? rest.endIndex)]
             // A value at the end of a truncated URL may be incomplete.
             let isWhole = end != nil || !isTruncated
-            readParameter(part, secrets, isCampaign: isQuery && !isFragment && isWhole, to: &output)
+            readParameter(part, isCampaign: isQuery && !isFragment && isWhole, isCut: !isWhole, to: &output)
             guard let end else { return }
             output.append(rest[end])
             if rest[end] == UInt8(ascii: "#") { isFragment = true }
@@ -96,23 +112,25 @@ struct LinkAddress {
     }
 
     private mutating func readParameter(
-        _ part: ArraySlice<UInt8>, _ secrets: SecretNames, isCampaign: Bool, to output: inout [UInt8]
+        _ part: ArraySlice<UInt8>, isCampaign: Bool, isCut: Bool, to output: inout [UInt8]
     ) {
-        // Without an equals sign, it is a value without a name.
-        let start = part.firstIndex(of: UInt8(ascii: "=")).map { $0 + 1 } ?? part.startIndex
-        let name = LinkAddress.decoded(part[..<start].dropLast()).text
-        if secrets.contains(name) || LinkAddress.hasSecret(part[start...], secrets) {
-            output += part[..<start]
-            output += "[redacted]".utf8
-            return
-        }
-        output += part
-        guard isCampaign, LinkAddress.campaignNames.contains(name), start < part.endIndex else { return }
+        var start = part.firstIndex(of: UInt8(ascii: "=")).map { $0 + 1 } ?? part.startIndex
+        var name = LinkAddress.decoded(part[..<start].dropLast()).text
+        let isSecretName = LinkAddress.hasSecret(part[..<start].dropLast(), secrets.contains)
+        // Without an equals sign, or with that of a link, it is a value without a name.
+        if name.utf8.contains(UInt8(ascii: "/")) { (start, name) = (part.startIndex, "") }
+        // An escape in a password may stand for a slash.
+        let isSecret =
+            isSecretName || LinkAddress.user(in: part[start...], isCut: isCut) != nil
+            || LinkAddress.hasSecret(part[start...]) { isSecretAssigned(in: $0, isCut: isCut) }
+        output += isSecret ? part[..<start] + "[redacted]".utf8 : part
+        guard isCampaign, !isSecretName, LinkAddress.campaignNames.contains(name), start < part.endIndex else { return }
         guard campaign[name] == nil else {
             isRepaired = true
             return
         }
-        var (value, isValid) = LinkAddress.decoded(part[start...])
+        // A campaign with a secret is a new one too: the former one must not stay.
+        var (value, isValid) = isSecret ? ("[redacted]", false) : LinkAddress.decoded(part[start...])
         if !isValid { isRepaired = true }
         if value.utf8.count > LinkAddress.maximumValueBytes {
             value = value.truncated(toBytes: LinkAddress.maximumValueBytes)
@@ -121,48 +139,40 @@ struct LinkAddress {
         campaign[name] = value
     }
 
-    /// Whether a value has a secret in it, such as a link with a parameter `token` or with a password, or JSON.
+    /// Whether a name or a value has a secret in it, such as a link with a parameter `token` or with a password, or
+    /// JSON.
     ///
-    /// The value may be encoded up to three times, because a link in a link is encoded once more.
-    private static func hasSecret(_ value: ArraySlice<UInt8>, _ secrets: SecretNames) -> Bool {
-        var bytes = value
+    /// It may be encoded up to three times, because a link in a link is encoded once more. JSON has escapes of its own.
+    private static func hasSecret(_ encoded: ArraySlice<UInt8>, _ isSecret: (String) -> Bool) -> Bool {
+        var bytes = encoded
         for _ in 0..<3 {
-            let text = decoded(bytes).text
-            if isSecretAssigned(in: text, secrets) { return true }
+            var text = decoded(bytes).text
+            if isSecret(text) { return true }
+            if text.utf8.contains(UInt8(ascii: "\\")) { text = text.replacing("\\u00", with: "%") }
             if text.utf8.elementsEqual(bytes) { return false }
             bytes = Array(text.utf8)[...]
         }
         return false
     }
 
-    /// Whether the name of a secret stands before a sign. All words since the last sign or bracket are the name.
-    private static func isSecretAssigned(in text: String, _ secrets: SecretNames) -> Bool {
+    /// Whether there is a user, or the name of a secret before a sign. All words since the last sign or bracket are the
+    /// name.
+    private func isSecretAssigned(in text: String, isCut: Bool) -> Bool {
+        if LinkAddress.user(in: Array(text.utf8)[...], isCut: isCut) != nil { return true }
         var name = String.UnicodeScalarView()
-        var (isQuoted, isAuthority) = (false, false)
-        var previous: Unicode.Scalar?
+        var isQuoted = false
         for scalar in text.unicodeScalars.lazy.map(\.plain) {
-            defer { previous = scalar }
             switch scalar {
-            case " ":
-                isAuthority = false
-                name.append(scalar)
-                continue
             case "=", ":",
                 "," where isQuoted:
-                if secrets.contains(String(name)) { return true }
+                // In plain text, everyday words such as `code` and `state` stand before a colon.
+                if (scalar == ":" && !isQuoted ? spoken : secrets).contains(String(name)) { return true }
                 name = .init()
-            case "@" where isAuthority: return true
-            case "/":
-                isAuthority = previous == "/"
-                name = .init()
-            case "?", "#":
-                isAuthority = false
-                name = .init()
-            case ";", "&", ",", "{", "}", "<", ">", "|": name = .init()
+            case "/", "?", "#", ";", "&", ",", "{", "}", "<", ">", "|": name = .init()
             case "\"", "'": break
             default: name.append(scalar)
             }
-            isQuoted = scalar == "\"" || scalar == "'"
+            if scalar != " " { isQuoted = scalar == "\"" || scalar == "'" }
         }
         return false
     }

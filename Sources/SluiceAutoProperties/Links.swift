@@ -32,17 +32,19 @@ public import Sluice
 /// `$url` and `$referrer` never contain a user or a password. A parameter whose name contains one of ``secretNames``
 /// gets the value `[redacted]`, in the path, the query and the fragment: `reset_password_token`, `accessToken`, `TOKEN[]`.
 /// The case of letters and separators don't count. A word of up to four letters counts only as a word of its own, or beside
-/// a few words such as `user` and `code`: `key` is in `sort_key` and `authkey`, but not in `keyword`. A value that has a secret
-/// parameter in it is replaced as a whole. Pass other words to the initializer if your links have others. A secret that is a
-/// part of the path, as in a login link, is not recognized. Remove it from the string that you pass, or list `Redaction` with
-/// the keys `$url` and `$referrer` below this processor.
+/// a few words such as `user` and `code`: `key` is in `sort_key` and `authkey`, but not in `keyword`. A value that has a
+/// user or a secret parameter in it is replaced as a whole. In the plain text of a value, words that are secret in links
+/// only, such as `code` and `state`, don't count before a colon. A campaign parameter with a secret in its value is a
+/// campaign with the value `[redacted]`. Pass other words to the initializer if your links have others. A secret that is
+/// a part of the path, as in a login link, is not recognized. Remove it from the string that you pass, or list
+/// `Redaction` with the keys `$url` and `$referrer` below this processor.
 ///
 /// ## Limits
 ///
 /// At most 8,192 bytes of a URL and 1,024 bytes of a campaign value are used. Longer ones are truncated, and counted as
 /// ``Sluice/Sanitization/truncatedString``. If a campaign parameter is given twice, the first one that isn't empty
-/// counts. Bytes that are not UTF-8 become U+FFFD, and an incomplete escape stays as it is. These events are counted as
-/// ``Sluice/Sanitization/repairedLink``.
+/// counts. Bytes that are not UTF-8 become U+FFFD, and an incomplete escape stays as it is. These events, and those of a
+/// campaign with a secret, are counted as ``Sluice/Sanitization/repairedLink``.
 ///
 /// You can call all methods from any thread. They affect events that are tracked later.
 public final class Links: Processor {
@@ -51,15 +53,18 @@ public final class Links: Processor {
 
     /// The words in the names of parameters that usually carry a secret: the default keys of `Redaction`, and words that
     /// are secret in a link.
-    public static let secretNames = SecretNames.words.union([
-        "assertion", "code", "email", "key", "magic", "nonce", "oobcode", "pass", "phone", "sas", "sessid", "session",
-        "sid", "sig", "state", "ticket",
-    ])
+    public static let secretNames = SecretNames.words.union(linkNames)
+    /// The words that are secret in a link, and usual in plain text.
+    private static let linkNames: Set<String> = [
+        "assertion", "code", "email", "key", "magic", "nonce", "oobcode", "pass", "phone", "samlart", "samlresponse",
+        "sas", "sessid", "session", "sid", "sig", "state", "ticket",
+    ]
 
     /// The connection to the pipeline.
     public let context = PluginContext()
     private let secretNames: Set<String>
     private let secrets: SecretNames
+    private let spoken: SecretNames
     private let kept: PersistedState<Campaigns>
 
     /// Creates the processor.
@@ -75,6 +80,7 @@ public final class Links: Processor {
     {
         self.secretNames = secretNames
         secrets = SecretNames(secretNames)
+        spoken = SecretNames(secretNames.subtracting(Links.linkNames))
         kept = PersistedState(
             "links", in: persistence, initial: Campaigns(), ifDamaged: .unknown, report: context.report)
     }
@@ -134,8 +140,8 @@ public final class Links: Processor {
     private func open(
         _ name: String, _ url: String?, _ referrer: String?, _ push: [String: String]?, _ properties: Properties
     ) {
-        let address = url.map { LinkAddress($0, secrets: secrets) }
-        let origin = referrer.map { LinkAddress($0, secrets: secrets) }
+        let address = url.map { LinkAddress($0, secrets: secrets, spoken: spoken) }
+        let origin = referrer.map { LinkAddress($0, secrets: secrets, spoken: spoken) }
         var isTruncated = address?.isTruncated == true || origin?.isTruncated == true
         var found = address?.campaign ?? [:]
         // The message's own name and source take precedence over the link's.
@@ -184,7 +190,7 @@ public final class Links: Processor {
 }
 
 extension Sanitization {
-    /// A link of `Links` had a campaign parameter twice, or one that was not valid.
+    /// A link of `Links` had a campaign parameter twice, or one that was not valid or had a secret in its value.
     public static let repairedLink = Sanitization(rawValue: "repairedLink")
 }
 

@@ -23,6 +23,10 @@ import Testing
         #expect(address.text == "https://")
         let path = LinkAddress("https://a.example/" + String(repeating: "p", count: 9_000), secrets: SecretNames([]))
         #expect(path.text.hasPrefix("https://a.example/ppp"))
+        for start in ["https://a.example/", "https://a.example/?u="] {
+            let link = start + "https://user:" + String(repeating: "p", count: 9_000)
+            #expect(!LinkAddress(link, secrets: SecretNames([])).text.contains("ppp"))
+        }
     }
 
     @Test("no text crashes it, and every result is bounded")

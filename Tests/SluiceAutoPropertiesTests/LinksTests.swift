@@ -166,11 +166,18 @@ struct LinksTests {
     func campaignIsRead(url: String, source: String?) { #expect(campaign(url)["utm_source"] == source) }
 
     @Test(
-        "repairs are counted: repeated parameters, incomplete escapes, bytes that are not UTF-8",
+        "repairs are counted: repeated parameters, incomplete escapes, bytes that are not UTF-8, and secrets in a value",
         arguments: [
             ("utm_source=x&utm_source=y", "x", true), ("utm_source=%", "%", true), ("utm_source=%4", "%4", true),
             ("utm_source=%zz", "%zz", true), ("utm_source=%FF", "\u{FFFD}", true), ("utm_source=%C3", "\u{FFFD}", true),
             ("utm_source=%C3%A9", "é", false), ("utm_source=x&other=%FF&other=1&other=2", "x", false),
+            ("utm_source=email:weekly&utm_campaign=spring", "email:weekly", false),
+            ("utm_source=promo_code:SPRING26", "promo_code:SPRING26", false),
+            ("utm_source=ship+to+Kenya:+spring", "ship to Kenya: spring", false),
+            ("utm_source=zip+code:+10115", "zip code: 10115", false),
+            ("utm_source=token:S3CRET", "[redacted]", true), ("utm_source=code%3DS3CRET&x=1", "[redacted]", true),
+            ("utm_source=https://u:S3CRET@h/", "[redacted]", true),
+            ("utm_source=token:S3CRET&utm_source=x", "[redacted]", true),
         ])
     func repairsAreCounted(query: String, source: String, isRepaired: Bool) async throws {
         let links = Links()
@@ -242,6 +249,25 @@ struct LinksTests {
             ("https://h/?q=token%0B%E2%80%A8%3A%0CS3CRET", "https://h/?q=[redacted]"),
             ("https:user:S3CRET@host/", "https:host/"), ("https:/user:S3CRET@host/", "https:/host/"),
             ("//user:S3CRET@host/a", "//host/a"),
+            ("https://cors.example/https://user:S3CRET@a.example/v1", "https://cors.example/https://a.example/v1"),
+            ("https://cors.example/https:/user:S3CRET@a.example/v1", "https://cors.example/https:/a.example/v1"),
+            ("https://u:S3CRET@h/https://u@h2/http://u:S3CRET@h3", "https://h/https://h2/http://h3"),
+            ("https://h/r;u=https://u:S3CRET@h2/x", "https://h/r;u=https://h2/x"),
+            ("https://h/r;u=https://u:S3;C=RET@h2/x", "https://h/r;u=https://h2/x"),
+            ("view-source:https://u:S3CRET@h/", "view-source:https://h/"),
+            ("blob:https://u:S3CRET@h/1", "blob:https://h/1"),
+            ("jdbc:postgresql://u:S3CRET@db/x", "jdbc:postgresql://db/x"),
+            ("https://h/?u=https://alice+ci:S3CRET@git.example/", "https://h/?u=[redacted]"),
+            ("https://h/?u=https:/u:S3CRET@h2/", "https://h/?u=[redacted]"),
+            ("https://h/?u=https:u:S3CRET@h2/", "https://h/?u=[redacted]"),
+            ("https://h/?u=+https%3Au%3AS3CRET%40h2/", "https://h/?u=[redacted]"),
+            ("https://h/?u=https:%5C%5Cu:S3CRET@h2/", "https://h/?u=[redacted]"),
+            ("https://h/?x={\"u\":\"https:\\/\\/u:S3CRET@h2\"}", "https://h/?x=[redacted]"),
+            ("https://h/?https://u:S3CRET@h2/?a=b", "https://h/?[redacted]"),
+            ("https://h/?https://u:S3C=RET@h2/", "https://h/?[redacted]"),
+            ("https://h/?u=https://u:S3%2FCRET@h2/", "https://h/?u=[redacted]"),
+            ("https://h/?x=%7B%22to%5Cu006ben%22%3A%22S3CRET%22%7D", "https://h/?x=[redacted]"),
+            ("https://h/?x=[\"to\\u006ben\",\"S3CRET\"]", "https://h/?x=[redacted]"),
         ])
     func secretsAreRedacted(url: String, text: String) async throws {
         let event = try await opened(url, referrer: url)
@@ -260,7 +286,8 @@ struct LinksTests {
             "userauth", "api_sig", "apisig", "accountsid", "totp", "csrf", "X-XSRF", "mfa", "keypass", "passkey",
             "ssh-key", "connection_string", "userPwd2", "user.pwd", "a:pwd", "pwd~1", "(pwd)", "$pwd", "_pwd_",
             "\u{301}pwd", "t\u{200B}oken", "to\u{2010}ken", "to\u{212A}en",
-            "\u{FF34}\u{FF2F}\u{FF2B}\u{FF25}\u{FF2E}", "to\u{200D}ken",
+            "\u{FF34}\u{FF2F}\u{FF2B}\u{FF25}\u{FF2E}", "to\u{200D}ken", "%2570assword", "%252570assword",
+            "SAMLResponse", "SAMLart", "saml_response",
         ])
     func secretWordsAreFound(name: String) async throws {
         let event = try await opened("https://h/p?\(name)=SECRET&page=2")
@@ -276,11 +303,16 @@ struct LinksTests {
             "https://h/?q=a%3Db%3Dc", "https://h//a//b", "https://h/?q=what+is+a+token%3F", "shop:product/7",
             "https://h/?a==&=b&&;#;=/", "https://h/?q=page%0Atoken", "https://h/?q=[\"token\" x,2]",
             "https://h/?q=a+page%09x%EF%BC%9A2+token", "https://h/?q=page:2;+token",
+            "https://h/?q=error%20code:%20404", "https://h/?q=state:Texas", "https://h/?q=The%20key:%20love",
+            "https://h/?q={\"page\":1,\"contact\":\"a@b.example\"}", "https://h/a:b@c/x",
         ]
             + [
                 "shipping", "author", "keyword", "design", "inside", "decode", "opinion", "page", "utm_source", "q",
                 "passenger", "disaster", "monkey", "hockey", "turkey", "barcodes", "residence", "spinner", "happiness",
                 "adopt", "cryptocurrency", "authenticity", "codesign", "keynote",
+                "photo_author", "videoAuthor", "reply_to_author", "co_author", "ship_to_kenya", "flights_to_kent",
+                "sec_retry", "docs_rfc", "app_wdt", "bypass_keyboard", "access_keyboard", "compass_word",
+                "photo\u{2010}author", "videoAuthor\u{E9}", "ship_to_k\u{E9}nya_to_kenya",
             ].map { "https://h/p?\($0)=open" })
     func harmlessValuesAreKept(url: String) async throws {
         #expect(try await opened(url).properties["$url"] == .string(url))

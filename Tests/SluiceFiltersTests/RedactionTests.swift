@@ -99,6 +99,9 @@ struct RedactionTests {
             "compass", "code", "promo_code", "barcode", "key", "keyword", "monkey", "state", "adopt", "option", "email",
             "sign_up", "cryptocurrency", "unauthored", "description", "happiness", "sku", "cvs", "platform", "pinst",
             "spins", "walletpinned", "smspine", "headerauthor",
+            "photo_author", "videoAuthor", "reply_to_author", "co_author", "ship_to_kenya", "flights_to_kent",
+            "sec_retry", "docs_rfc", "app_wdt", "bypass_keyboard", "access_keyboard", "compass_word",
+            "photo\u{2010}author", "videoAuthor\u{E9}", "ship_to_k\u{E9}nya_to_kenya",
         ])
     func usualNamesAreKept(name: String) throws {
         #expect(try #require(Redaction().processed("Event", [name: "s"])).properties == [name: "s"])

@@ -2,7 +2,8 @@
 ///
 /// The case of letters and the separators between them don't count. A word of up to four letters counts only as a word of
 /// its own, also in the plural, or beside one of the words that it is written together with: `pin` is in `card_pins`,
-/// `cardPIN` and `pincode`, but not in `shipping`. The words that no English word contains, such as `pwd`, count anywhere.
+/// `cardPIN` and `pincode`, but not in `shipping`. So does a word that is written as several ones: `password` is in
+/// `new_pass_word`, but not in `compass_word`. The words that no English word contains, such as `pwd`, count anywhere.
 package struct SecretNames: Sendable {
     /// The words for secrets that people type: their values can be numbers.
     package static let codes: Set<String> = [
@@ -44,9 +45,9 @@ package struct SecretNames: Sendable {
         if containsWord(name) { return true }
         if name.isASCII { return false }
         // A letter or a separator beyond ASCII may stand for a plain one.
-        let letters = name.letters
-        if containsWord(letters) { return true }
-        let characters = Array(letters)
+        let plain = name.visible.map { $0.isASCII ? "\($0)" : $0.isLetter || $0.isNumber ? "\($0)".caseFolded : "_" }
+        if containsWord(plain.joined()) { return true }
+        let characters = Array(name.letters)
         return others.contains { word in characters.indices.contains { characters[$0...].starts(with: word) } }
     }
 
@@ -62,12 +63,15 @@ package struct SecretNames: Sendable {
 
     private func begins(_ word: [UInt8], in name: UnsafeBufferPointer<UInt8>, at start: Int) -> Bool {
         var end = start
+        // Parts of words that only meet, as in `photo_author`, are not the secret one.
+        var isJoined = false
         for letter in word {
             while end < name.count, !name[end].isWordByte { end += 1 }
             guard end < name.count, name[end] | 0x20 == letter else { return false }
+            if end > start, !name[end - 1].isWordByte || name[end - 1].isLower && name[end].isUpper { isJoined = true }
             end += 1
         }
-        return word.count > 4 || SecretNames.distinctive.contains(word)
+        return !isJoined && (word.count > 4 || SecretNames.distinctive.contains(word))
             || begins(name, at: start) && ends(name, at: end)
     }
 
@@ -87,11 +91,14 @@ package struct SecretNames: Sendable {
 }
 
 extension String {
-    /// The letters and digits, regardless of case and width, without invisible characters.
-    fileprivate var letters: String {
+    /// The text regardless of width, without invisible characters.
+    fileprivate var visible: String {
         let visible = unicodeScalars.lazy.filter { !$0.properties.isDefaultIgnorableCodePoint }.map(\.narrow)
-        return String(String.UnicodeScalarView(visible)).caseFolded.filter { $0.isLetter || $0.isNumber }
+        return String(String.UnicodeScalarView(visible))
     }
+
+    /// The letters and digits, regardless of case and width, without invisible characters.
+    fileprivate var letters: String { visible.caseFolded.filter { $0.isLetter || $0.isNumber } }
 }
 
 extension UInt8 {
