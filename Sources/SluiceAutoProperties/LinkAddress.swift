@@ -146,11 +146,15 @@ struct LinkAddress {
     private static func hasSecret(_ encoded: ArraySlice<UInt8>, _ isSecret: (String) -> Bool) -> Bool {
         var bytes = encoded
         for _ in 0..<3 {
-            var text = decoded(bytes).text
+            let text = decoded(bytes).text
             if isSecret(text) { return true }
-            if text.utf8.contains(UInt8(ascii: "\\")) { text = text.replacing("\\u00", with: "%") }
-            if text.utf8.elementsEqual(bytes) { return false }
-            bytes = Array(text.utf8)[...]
+            var next = Array(text.utf8)
+            for escape in next.indices.reversed()
+            where next[escape] == UInt8(ascii: "\\") && next[escape...].starts(with: "\\u00".utf8) {
+                next.replaceSubrange(escape..<escape + 4, with: "%".utf8)
+            }
+            if next.elementsEqual(bytes) { return false }
+            bytes = next[...]
         }
         return false
     }
