@@ -187,6 +187,8 @@ import Testing
                 time / .seconds(1) - Double(event / (good + 1)) * 86_400 - 50_000
             }
             #expect(world.fault == nil && world.missing == 0 && world.goodDead == 0)
+            // A row that keeps one event's failures only needs more than ten days for these.
+            #expect(status != 500 || world.found >= 4, "\(world.found) found")
             #expect(late.count == 10 * good && late.max() ?? .infinity < 30, "\(late.max() ?? 0) s")
             #expect(world.requests < ([403, 400].contains(status) ? 1_000 : 4_000), "\(world.requests) requests")
         }
