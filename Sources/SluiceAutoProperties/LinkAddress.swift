@@ -25,16 +25,16 @@ struct LinkAddress {
     /// Whether a campaign parameter occurred more than once, its text was invalid, or it had a secret in it.
     private(set) var isRepaired = false
     private let secrets: SecretNames
-    private let spoken: SecretNames
+    private let colonSecrets: SecretNames
 
     /// Reads a URL.
     ///
     /// - Parameters:
     ///   - url: Any text.
     ///   - secrets: The names of parameters whose values are replaced.
-    ///   - spoken: Those that are secret before a colon in plain text too; nil for all.
-    init(_ url: String, secrets: SecretNames, spoken: SecretNames? = nil) {
-        (self.secrets, self.spoken) = (secrets, spoken ?? secrets)
+    ///   - colonSecrets: The names that are secret before a colon in plain text, too. By default, all of them.
+    init(_ url: String, secrets: SecretNames, colonSecrets: SecretNames? = nil) {
+        (self.secrets, self.colonSecrets) = (secrets, colonSecrets ?? secrets)
         let read = url.truncated(toBytes: LinkAddress.maximumBytes)
         isTruncated = read.utf8.count < url.utf8.count
         let bytes = Array(read.utf8)
@@ -58,7 +58,7 @@ struct LinkAddress {
     /// - Parameters:
     ///   - text: A link, or a text with a link in it.
     ///   - isCut: Whether the text goes on. After a long password, the host may begin beyond the limit.
-    /// - Returns: Nil without one.
+    /// - Returns: Its indices; nil without a user.
     private static func user(in text: ArraySlice<UInt8>, isCut: Bool = false) -> Range<Int>? {
         guard isCut || text.contains(UInt8(ascii: "@")) else { return nil }
         let scheme = text.drop { $0 <= 0x20 }.prefix { (0x61...0x7A).contains($0 | 0x20) || "+-.".utf8.contains($0) }
@@ -170,7 +170,7 @@ struct LinkAddress {
             case "=", ":",
                 "," where isQuoted:
                 // In plain text, everyday words such as `code` and `state` stand before a colon.
-                if (scalar == ":" && !isQuoted ? spoken : secrets).contains(String(name)) { return true }
+                if (scalar == ":" && !isQuoted ? colonSecrets : secrets).contains(String(name)) { return true }
                 name = .init()
             case "/", "?", "#", ";", "&", ",", "{", "}", "<", ">", "|": name = .init()
             case "\"", "'": break

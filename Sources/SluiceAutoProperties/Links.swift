@@ -43,8 +43,8 @@ public import Sluice
 ///
 /// At most 8,192 bytes of a URL and 1,024 bytes of a campaign value are used. Longer ones are truncated, and counted as
 /// ``Sluice/Sanitization/truncatedString``. If a campaign parameter is given twice, the first one that isn't empty
-/// counts. Bytes that are not UTF-8 become U+FFFD, and an incomplete escape stays as it is. These events, and those of a
-/// campaign with a secret, are counted as ``Sluice/Sanitization/repairedLink``.
+/// counts. Bytes that are not UTF-8 become U+FFFD, and an incomplete escape stays as it is. Each of these events, and
+/// each event of a campaign with a secret, is counted as ``Sluice/Sanitization/repairedLink``.
 ///
 /// You can call all methods from any thread. They affect events that are tracked later.
 public final class Links: Processor {
@@ -64,7 +64,7 @@ public final class Links: Processor {
     public let context = PluginContext()
     private let secretNames: Set<String>
     private let secrets: SecretNames
-    private let spoken: SecretNames
+    private let colonSecrets: SecretNames
     private let kept: PersistedState<Campaigns>
 
     /// Creates the processor.
@@ -80,7 +80,7 @@ public final class Links: Processor {
     {
         self.secretNames = secretNames
         secrets = SecretNames(secretNames)
-        spoken = SecretNames(secretNames.subtracting(Links.linkNames))
+        colonSecrets = SecretNames(secretNames.subtracting(Links.linkNames))
         kept = PersistedState(
             "links", in: persistence, initial: Campaigns(), ifDamaged: .unknown, report: context.report)
     }
@@ -140,8 +140,8 @@ public final class Links: Processor {
     private func open(
         _ name: String, _ url: String?, _ referrer: String?, _ push: [String: String]?, _ properties: Properties
     ) {
-        let address = url.map { LinkAddress($0, secrets: secrets, spoken: spoken) }
-        let origin = referrer.map { LinkAddress($0, secrets: secrets, spoken: spoken) }
+        let address = url.map { LinkAddress($0, secrets: secrets, colonSecrets: colonSecrets) }
+        let origin = referrer.map { LinkAddress($0, secrets: secrets, colonSecrets: colonSecrets) }
         var isTruncated = address?.isTruncated == true || origin?.isTruncated == true
         var found = address?.campaign ?? [:]
         // The message's own name and source take precedence over the link's.
