@@ -28,7 +28,7 @@ final class SimulatedProcess: FileSystem {
     }
 
     /// How often a file became that of another segment, in all worlds.
-    private static let reusedFiles = Locked(0)
+    static let reusedFiles = Locked(0)
     static var reuses: Int { reusedFiles.withLock(\.self) }
 
     let processID: Int32
@@ -36,7 +36,7 @@ final class SimulatedProcess: FileSystem {
     private let disk: Locked<SimulatedDisk>
     private let state: Locked<State>
     /// Called before a file is removed, with the disk locked.
-    private let onRemoval: @Sendable (SimulatedProcess, String, SimulatedDisk.File, inout SimulatedDisk) -> Void
+    let onRemoval: @Sendable (SimulatedProcess, String, SimulatedDisk.File, inout SimulatedDisk) -> Void
 
     init(
         _ processID: Int32, disk: Locked<SimulatedDisk>, seed: UInt64,
@@ -131,7 +131,7 @@ final class SimulatedProcess: FileSystem {
     }
 
     /// For a call that either takes effect or does not.
-    private func perform<Result>(
+    func perform<Result>(
         _ operation: Operation, _ body: (inout SimulatedDisk) throws(FileError) -> Result
     ) throws(FileError) -> Result {
         let isLast = try begin(operation)
@@ -299,52 +299,6 @@ final class SimulatedProcess: FileSystem {
                 kind: .directory, mode: 0o700, owner: userID, device: 1, inode: UInt64(node), links: 2, size: 0)
         case nil: throw .noSuchFile
         }
-    }
-
-    func removeFile(_ path: String) throws(FileError) {
-        try perform(.removeFile) { disk throws(FileError) in
-            guard let node = disk.node(path) else { throw .noSuchFile }
-            guard case .file(let file)? = disk.nodes[node] else { throw .notPermitted }
-            onRemoval(self, path, file, &disk)
-            disk.remove(path)
-        }
-    }
-
-    func removeDirectory(_ path: String) throws(FileError) {
-        try perform(.removeFile) { disk throws(FileError) in
-            guard let node = disk.node(path) else { throw .noSuchFile }
-            guard case .directory(let directory)? = disk.nodes[node] else { throw .notADirectory }
-            guard directory.entries.isEmpty else { throw .notEmpty }
-            disk.remove(path)
-        }
-    }
-
-    func makeDirectory(_ path: String, mode: UInt32) throws(FileError) {
-        try perform(.makeDirectory) { disk throws(FileError) in
-            _ = try disk.make(.directory(.init()), at: path)
-        }
-    }
-
-    func list(_ path: String) throws(FileError) -> [String] {
-        try perform(.list) { disk throws(FileError) in
-            guard let node = disk.node(path) else { throw .noSuchFile }
-            guard case .directory(let directory)? = disk.nodes[node] else { throw .notADirectory }
-            return directory.entries.keys.sorted()
-        }
-    }
-
-    func rename(_ path: String, to newPath: String) throws(FileError) {
-        try perform(.rename) { disk throws(FileError) in
-            if let node = disk.node(path), case .file(let file)? = disk.nodes[node], newPath.hasSuffix(".spare") {
-                onRemoval(self, path, file, &disk)
-            }
-            try disk.rename(path, to: newPath)
-            if path.hasSuffix(".spare") { SimulatedProcess.reusedFiles.withLock { $0 += 1 } }
-        }
-    }
-
-    func link(_ file: FileDescriptor, at path: String) throws(FileError) {
-        try perform(.rename) { disk throws(FileError) in try disk.link(file, at: path) }
     }
 
     var bootID: String { disk.withLock { "boot \($0.starts)" } }

@@ -91,7 +91,7 @@ public final class Pipeline: EventTracking {
     /// - Parameters:
     ///   - name: The event's name.
     ///   - properties: The event's properties. They take precedence over a plugin's properties of the same name.
-    ///   - priority: The event's priority. Critical events are sent first and evicted last.
+    ///   - priority: The event's priority. Critical events are taken from the store first and evicted last.
     ///   - id: An id of your own, such as one that your server has given the event; nil for a new one. Any 128 bits are
     ///     accepted. Receivers deduplicate by the id: they can drop an event with the id of another one. An id that isn't
     ///     a UUID of version 7 doesn't sort by time.

@@ -98,7 +98,7 @@ public final class PluginContext: Sendable {
     /// - Parameters:
     ///   - name: The event's name.
     ///   - properties: The event's properties. They take precedence over a plugin's properties of the same name.
-    ///   - priority: The event's priority. Critical events are sent first and evicted last.
+    ///   - priority: The event's priority. Critical events are taken from the store first and evicted last.
     ///   - configure: Changes the event before the first processor sees it.
     /// - Returns: Whether at least one route has stored the event. False without a pipeline, even if the event is kept.
     @discardableResult

@@ -59,8 +59,8 @@ public struct DeliveryPolicy: Sendable, Hashable {
     /// ```
     public var backOffSteps: [ClosedRange<Duration>]
     /// The number of batches in flight: 1 by default, which keeps the order of events, and 3 at most. With more than one,
-    /// batches can overtake each other. While the receiver fails, or an event waits that failed alone, may be at fault or
-    /// got a time, the route sends one request at a time.
+    /// batches can overtake each other. While the receiver fails, or an event waits that failed or got a time, the route
+    /// sends one request at a time.
     ///
     /// ```swift
     /// let fast = DeliveryPolicy(maximumBatchesInFlight: 3)
@@ -132,7 +132,7 @@ public struct DeliveryPolicy: Sendable, Hashable {
             flushIntervals.contains(flushInterval), "flushInterval must lie in \(flushIntervals), not \(flushInterval)")
         try require(year.contains(criticalInterval), "criticalInterval must lie in \(year), not \(criticalInterval)")
         try require(
-            year.contains(backOff) && backOff >= .milliseconds(1), "backOff must be 1 ms to a year, not \(backOff)")
+            (.milliseconds(1)...Self.longest).contains(backOff), "backOff must be 1 ms to a year, not \(backOff)")
         try require(
             maximumBackOff >= backOff && year.contains(maximumBackOff),
             "maximumBackOff must lie between backOff and a year, not \(maximumBackOff)")

@@ -34,7 +34,7 @@ public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
         /// The receiver accepts some events and not others. The events at fault are searched for. For each reason you get the
         /// 1st search, the 10th, the 100th and so on.
         public static let searching = Kind(rawValue: "searching")
-        /// Delivery works after ``retrying`` or ``paused``.
+        /// The receiver accepts events, after it failed.
         public static let resumed = Kind(rawValue: "resumed")
         /// Events became dead letters.
         public static let rejected = Kind(rawValue: "rejected")

@@ -101,7 +101,8 @@ extension RouteLedger {
     /// if let failure = ledger[route: "main"]?.attempts.lastFailure { print(failure) }
     /// ```
     public struct Attempts: Sendable, Hashable {
-        /// Calls of ``Transport/send(_:)`` that have returned. A call that is cancelled before a suspension doesn't count.
+        /// Calls of ``Transport/send(_:)`` that have returned. A call that is cancelled before a suspension, or that returns after
+        /// the end of a shutdown, doesn't count.
         public package(set) var total = 0
         /// Attempts after which at least one event counts as failed, or that neither accepted an event nor made a dead
         /// letter. A part that the transport finds too large, and doesn't send, is no failure.

@@ -64,7 +64,8 @@ public struct StoreObserver: Sendable {
         if count > 0 { onDeadLettersDropped(count, reason) }
     }
 
-    /// Passes a message to the host's diagnostics. It doesn't change the counts.
+    /// Passes a problem to the host's diagnostics, as ``Diagnostic/Kind/store``, whose severity is an error. It doesn't change the
+    /// counts.
     ///
     /// ```swift
     /// observer.note("the database is slow: an append took 2 s")

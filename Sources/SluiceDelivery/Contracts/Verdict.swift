@@ -44,7 +44,7 @@ public struct Verdict: Sendable, Hashable {
     /// The receiver already had the event.
     public static let duplicate = Verdict(kind: .duplicate, reason: "")
 
-    /// Send the event once more, not before `after` if you pass it, and otherwise after a pause.
+    /// Send the event once more, not before `after` if you pass it, and otherwise soon or after a pause.
     ///
     /// ```swift
     /// let busy = Verdict.retry(after: .seconds(30), reason: "HTTP 503")
@@ -54,7 +54,7 @@ public struct Verdict: Sendable, Hashable {
     }
 
     /// The receiver refused this event for good. It becomes a dead letter immediately if the receiver has accepted another
-    /// event of the request, or would without it. If all events of the request are rejected, each of them has failed.
+    /// event of the request, or would without it. Otherwise it has failed alone, or, as the verdict for the request, with the others.
     public static func rejected(reason: String) -> Verdict { Verdict(kind: .rejected, reason: reason) }
 
     /// The transport can't send this event: it is too large for the wire format, or unreadable. It becomes a dead letter
@@ -71,8 +71,8 @@ public struct Verdict: Sendable, Hashable {
     public static func split(reason: String) -> Verdict { Verdict(kind: .split, reason: reason) }
 
     /// The receiver refused the request, probably for a reason that isn't in the events, such as a wrong key. The route finds
-    /// out. If you pass `after`, it waits at least this long, an hour at most. Beside accepted events, and while blamed events
-    /// are searched for, only its own events wait.
+    /// out. If you pass `after`, it waits at least this long, an hour at most. Beside accepted events, and usually if all of its
+    /// own events are blamed, only these wait.
     public static func hold(reason: String, after: Duration? = nil) -> Verdict {
         Verdict(kind: .hold, reason: reason, holdTime: after)
     }

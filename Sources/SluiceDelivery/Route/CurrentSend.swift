@@ -1,5 +1,5 @@
 /// A transport whose `send` does nothing else while it waits for another transport's.
-package protocol TransportGate<Base>: Transport {
+package protocol TransportGate: Transport {
     associatedtype Base: Transport
     var base: Base { get }
 }

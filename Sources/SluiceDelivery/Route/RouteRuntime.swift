@@ -46,7 +46,7 @@ package final class RouteRuntime: Sendable {
         if let error = SluiceError.of(try store.open(storeObserver, in: environment)) {
             throw SluiceError(error, from: store)
         }
-        // Without this, the store may be another pipeline's, and is not closed.
+        // Without the next step, the store may be another pipeline's, and is not closed.
         let backlog = store.backlog
         update { $0.opened(backlog) }
     }
@@ -61,7 +61,7 @@ package final class RouteRuntime: Sendable {
     /// Drains as ``RouteState/stop(deadline:maximumFailures:)`` says, and closes the store. A transport that hangs doesn't
     /// delay the return, and a disk that hangs delays it by up to twice ``grace``.
     package func shutdown(until deadline: Duration, maximumFailures: Int = .max) async {
-        // Entered here, because a deadline of zero closes the gate before the worker runs.
+        // Entered here, because a deadline of zero closes the gate before the task runs.
         if state.withLock({ $0.gate.enter() }) {
             let now = environment.time.continuousTime()
             startTask {

@@ -22,7 +22,7 @@ extension RouteState {
         status.lastStatus = attempts.lastStatus
         status.lastFailure = attempts.lastFailure
         // Deleted events aren't sent again.
-        if rule.isInDoubt, !isEmpty { (status.state, status.nextAttempt) = (.pausing, rule.pauseEnd) }
+        if rule.isInDoubt, !isEmpty { (status.state, status.nextAttempt) = (.pausing, nextAttempt) }
         if let obstacle = conditions.obstacle { (status.state, status.nextAttempt) = (obstacle, nil) }
         return status
     }

@@ -25,6 +25,8 @@ struct RouteState: Sendable {
     private var taking: Int?
     /// Events with a final verdict that the store is about to learn.
     private var unsettled = 0
+    /// When a part can be sent, if a worker waits for that.
+    private(set) var nextAttempt: Duration?
 
     init(name: String, policy: DeliveryPolicy, maximumBatchSize maximum: BatchSize, capacity: Int = .max) {
         rule = DeliveryRule(policy, maximum: maximum, capacity: capacity)
@@ -183,6 +185,7 @@ struct RouteState: Sendable {
         if let obstacle = obstacle(at: now) { return obstacle }
         switch offer(at: now, random) {
         case .send(let part):
+            nextAttempt = nil
             endFlushes(.complete)
             return .send(part)
         case .take(let size):
@@ -192,16 +195,17 @@ struct RouteState: Sendable {
             taking = waiters.inputs
             return .take(size)
         case .wait(let until):
-            if let failure = rule.lastFailure, isQuiet {
-                journal.reportDoubt(failure, row: rule.row, isSearching: rule.isSearching)
+            if let failure = rule.row.last, isQuiet {
+                journal.reportDoubt(failure, row: rule.row.count, isSearching: rule.blame.isSearching)
             }
-            // An interval that has ended, or that ends during a pause, waits for the same change as the others.
+            nextAttempt = until
+            // An interval that has ended, or that ends during a pause, can't be the reason to send.
             let isPausing = rule.pauseEnd(at: now) != nil
             let due = takeable > 0 && !isPausing ? passes.due.flatMap { $0 > now ? $0 : nil } : nil
             let time = [until, due].compactMap(\.self).min()
             guard let stop, isQuiet else { return wait(until: stop == nil ? time : nil, at: now) }
-            let isUnanswered = rule.lastFailure.map { $0.kind == .passing && $0.status == nil } ?? false
-            let isHopeless = isUnanswered && rule.row >= stop.maximumFailures
+            let isUnanswered = rule.row.last.map { $0.kind == .passing && $0.status == nil } ?? false
+            let isHopeless = isUnanswered && rule.row.count >= stop.maximumFailures
             guard takeable > 0 || rule.hasHope, !isHopeless, let time, time < stop.deadline else { return end() }
             return wait(until: time, at: now)
         }
@@ -307,7 +311,7 @@ struct RouteState: Sendable {
     mutating func finish(_ settlement: Settlement) {
         if !settlement.actions.isEmpty { gate.leave() }
         unsettled -= settlement.resolved
-        journal.record(settlement, row: rule.row, isSearching: rule.isSearching)
+        journal.record(settlement, row: rule.row.count, isSearching: rule.blame.isSearching)
         flushes.record(settlement)
         rule.settled(settlement.part, settlement.actions)
         waiters.changed()

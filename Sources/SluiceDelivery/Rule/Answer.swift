@@ -1,7 +1,7 @@
 /// A receiver's answer: lists of the events of a part, by their indices in it.
 ///
-/// An event is in at most one of the lists. An event in none of them waits as before: the receiver has named the others, and
-/// takes it in a request without them.
+/// An event is in at most one of the lists. An event in none of them waits as before: the receiver takes it in a request without
+/// the others, which it has named, or in a smaller part.
 struct Answer: Sendable {
     /// Events that the receiver has, including ``duplicates``.
     var accepted: [Int] = []
@@ -73,7 +73,7 @@ extension Answer {
     private mutating func readEach(_ list: [Verdict], _ verdicts: Verdicts) {
         let sent = list.indices.filter { list[$0].kind != .unsendable }
         dead = list.indices.filter { list[$0].kind == .unsendable }.map { ($0, Failure(list[$0], verdicts)) }
-        // One answer for all that were sent. A list can name a retry or a rejection, and also consist of nothing else.
+        // If all that were sent have the same verdict, it is the answer to the request, unless it is one that names events.
         if let first = sent.first, sent.allSatisfy({ list[$0].kind == list[first].kind }),
             list[first].kind == .tooLarge
                 || !dead.isEmpty && ![.rejected, .retry(after: .zero)].contains(list[first].kind)

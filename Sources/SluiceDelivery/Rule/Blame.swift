@@ -81,7 +81,7 @@ struct Blame: Sendable {
         return mark.due <= now && !isBlamed(mark)
     }
 
-    /// Whether events are blamed.
+    /// Whether the receiver accepts events, and others are blamed.
     var isSearching: Bool { causes.values.contains { weights[$0.witnesses] > 0 } }
 
     /// The last failure of an event that has failed alone too often for chance. Failures of the moment, and those with a time that

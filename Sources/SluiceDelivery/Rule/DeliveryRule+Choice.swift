@@ -22,11 +22,11 @@ extension DeliveryRule {
     /// The last part failed: a few other events show whether the receiver still accepts any.
     func answerDoubt(orTake take: Offer?, _ now: Duration, _ random: () -> UInt64) -> Offer {
         // Bad events often stand side by side, so the probe jumps over some batches, and further after more failures.
-        let skip = 1 << ((row - 1) % min(4 + row / 4, 10))
-        let last = Set((failed.last?.groups ?? []).joined())
+        let skip = 1 << ((row.count - 1) % min(4 + row.count / 4, 10))
+        let last = row.lastEvents
         // Behind a balancer, all requests directly after an acceptance can go to a broken server. The next one goes elsewhere.
-        if row == 1, last.count == 1, let key = last.first, blame[key].tries >= Self.ownProbe, blame[key].named <= now,
-            blame.isBlamed(key), let index = index(of: key.batch)
+        if row.count == 1, last.count == 1, let key = last.first, blame.isBlamed(key), let index = index(of: key.batch),
+            blame[key].tries >= Self.ownProbe, blame[key].named <= now
         {
             return .send(Part(open[index], [key.place]))
         }
@@ -36,9 +36,9 @@ extension DeliveryRule {
             return .wait(until: earliest.map { max(pauses.setAside.end, $0) })
         }
         var ahead: Int { candidates { blame.isFree($0, at: now) }.reduce(0) { $0 + open[$1.batch].bytes } }
-        if let take, !isStoreFailing, others.count < skip, others.isEmpty || ahead < maximumSearch { return take }
+        if let take, !isStoreFailing, others.count < skip, others.isEmpty || ahead < maximumAhead { return take }
         var whole: Part? { wholePart(now) ?? blamedPart(now) }
-        if random().fraction <= max(row > 1 ? 0.25 : 0, blame.chance), let whole { return .send(whole) }
+        if random().fraction <= max(row.count > 1 ? 0.25 : 0, blame.chance), let whole { return .send(whole) }
         let part = probe(others, skip, last, now, random) ?? leastTried(now) ?? whole
         return part.map { .send($0) } ?? take ?? .wait(until: earliest)
     }
@@ -97,7 +97,7 @@ extension DeliveryRule {
             found = candidates { last.contains($0) && blame[$0].tries == 0 && blame[$0].due <= now }
             most = min(most, max(1, (found.first?.places.count ?? 0) / 2))
             // Of the only batch, the newest events are the least likely to have failed in earlier processes.
-            isLast = row == 1 && blame.isNew
+            isLast = row.count == 1 && blame.isNew
         }
         guard !found.isEmpty else { return nil }
         let (number, places) = found[min(skip, found.count) - 1]

@@ -42,8 +42,9 @@ struct DeliveryRule: Sendable {
         let failure: Answer.Failure
     }
 
-    /// The bytes to read ahead for probes. More is read only when each of these events has failed alone.
-    let maximumSearch: Int
+    /// The bytes to read ahead for probes, besides batches whose events are blamed. More is read only when each of these events
+    /// has failed alone.
+    let maximumAhead: Int
     /// If the batches whose events are all set aside have more bytes, no answer protects an event.
     private let maximumSetAside: Int
     /// The batches that the store has handed out, in the order of taking.
@@ -53,19 +54,13 @@ struct DeliveryRule: Sendable {
     private(set) var pauses: Pauses
     private(set) var sizes: BatchSizes
     let maximumInFlight: Int
-    /// The number of failures since the last acceptance.
-    private(set) var row = 0
-    /// The first and the last failures since the last acceptance, with the events that each can blame, in groups.
-    private(set) var failed: [(groups: [[EventKey]], failure: Answer.Failure)] = []
+    private(set) var row = Row()
     private(set) var probeEvents = 1
     /// Whether the last take failed, and no answer has come since. Open events are sent before the next take.
     private(set) var isStoreFailing = false
     /// Events without a final verdict in all open batches.
     private(set) var waiting = 0
 
-    private static let rowLength = 8
-    /// So many failures in a row are the receiver's fault.
-    private static let outage = 12
     private static let maximumProbe = 512
     /// A receiver can't delay a route for longer. Otherwise a wrong header could stop it.
     private static let maximumRetryAfter = Duration.seconds(3_600)
@@ -76,7 +71,7 @@ struct DeliveryRule: Sendable {
         pauses = (Pause(policy), Pause(policy))
         sizes = BatchSizes(policy, maximum: maximum)
         maximumInFlight = policy.maximumBatchesInFlight
-        maximumSearch = min(8 << 20, capacity / 2)
+        maximumAhead = min(8 << 20, capacity / 2)
         maximumSetAside = min(1 << 20, capacity / 10)
     }
 
@@ -118,16 +113,10 @@ struct DeliveryRule: Sendable {
     var resolved: Int { open.reduce(0) { $0 + $1.batch.events.count - $1.rest.count } }
 
     /// Whether the last answer was a failure.
-    var isInDoubt: Bool { row > 0 }
+    var isInDoubt: Bool { row.count > 0 }
 
     /// Whether the route must send as soon as it may, whatever its triggers say: after a failure or a pause.
     var mustRetry: Bool { isInDoubt || pauses.route.end > .past }
-
-    /// The last failure; nil after an acceptance.
-    var lastFailure: Answer.Failure? { failed.last?.failure }
-
-    /// Whether the receiver accepts events, and others are blamed.
-    var isSearching: Bool { blame.isSearching }
 
     /// Whether an event waits that another attempt can help: it is not blamed, or was not sent alone.
     var hasHope: Bool { events.contains { $0.mark.tries == 0 || !blame.isBlamed($0.mark) } }
@@ -139,12 +128,6 @@ struct DeliveryRule: Sendable {
     }
 
     // MARK: Offers
-
-    /// When the last pause ends or ended; nil without one.
-    var pauseEnd: Duration? {
-        let end = max(pauses.route.end, isInDoubt ? pauses.setAside.end : .past)
-        return end > .past ? end : nil
-    }
 
     /// When the route's pause ends; nil without one.
     func pauseEnd(at now: Duration) -> Duration? { pauses.route.end > now ? pauses.route.end : nil }
@@ -170,14 +153,14 @@ struct DeliveryRule: Sendable {
     mutating func offer(takeable: Int, at now: Duration, random: () -> UInt64) -> Offer {
         let inFlight = open.count(where: \.isInFlight)
         // Only one request at a time shows whose fault a failure is.
-        let isCalm = row == 0 && blame.isEmpty
+        let isCalm = !isInDoubt && blame.isEmpty
         if inFlight >= (isCalm ? maximumInFlight : 1) { return .wait(until: nil) }
         if let end = pauseEnd(at: now) {
             // All that is left can have times of its own.
             return .wait(until: takeable > 0 ? end : earliest.map { max(end, $0) })
         }
         let take = takeable > 0 ? Offer.take(sizes.next(takeable: takeable)) : nil
-        let offer = row == 0 ? next(orTake: take, now, random) : answerDoubt(orTake: take, now, random)
+        let offer = isInDoubt ? answerDoubt(orTake: take, now, random) : next(orTake: take, now, random)
         if case .send(let part) = offer, let index = index(of: part.batch.id) { open[index].isInFlight = true }
         return offer
     }
@@ -232,46 +215,36 @@ struct DeliveryRule: Sendable {
         return actions
     }
 
-    /// Whether nothing in the row speaks against the receiver: it is one failure, or consists of events alone, and at most one
-    /// of them is new.
-    private var isClear: Bool {
-        let groups = failed.flatMap(\.groups)
-        let new = Set(groups.compactMap(\.first).filter { !blame.isBlamed($0) })
-        return row == 1 || groups.allSatisfy { $0.count == 1 } && new.count <= 1
-    }
-
     /// Ends the row. Each failure with a witness blames its events.
     ///
     /// - Returns: the guilty ones.
     private mutating func accepted(_ count: Int, at now: Duration) -> [Refused] {
         blame.countAcceptance()
-        let isClear = isClear
         blame.forgetOutage(at: now)
-        var (alone, blamed) = ([EventKey](), Set<EventKey>())
-        for (index, failed) in failed.enumerated() {
-            let isEdge = !isClear && row < Self.outage && (index == 0 || index == self.failed.count - 1)
-            for group in failed.groups {
-                if group.isEmpty { blame.countChance() }
-                guard let first = group.first else { continue }
-                let counts = isClear && blamed.insert(first).inserted
-                let witnesses = counts ? 2 : isEdge ? 1 : 0
-                blame.add(group, failed.failure, witnesses: witnesses)
-                if group.count == 1, witnesses == 2 { alone.append(first) }
+        var alone: [EventKey] = []
+        for (group, failure, witnesses) in row.judged(blame) {
+            guard let first = group.first else {
+                blame.countChance()
+                continue
             }
+            blame.add(group, failure, witnesses: witnesses)
+            if group.count == 1, witnesses == 2 { alone.append(first) }
         }
         blame.weigh()
         let isCrowded = !alone.isEmpty && isCrowded(at: now)
         let guilty = alone.sorted { $0.place < $1.place }.compactMap { reject($0, isCrowded: isCrowded) }
         pauses.route.accepted(at: now)
         pauses.setAside.accepted(at: now)
-        (row, failed) = (0, [])
+        row = Row()
         probeEvents = min(Self.maximumProbe, max(probeEvents, 2 * count))
         return guilty
     }
 
     /// Whether events that are set aside take much of the store's room.
     func isCrowded(at now: Duration) -> Bool {
-        let setAside = open.filter { batch in !batch.rest.contains { blame.isFree(batch.key($0), at: now) } }
+        let setAside = open.filter { batch in
+            !batch.rest.isEmpty && !batch.rest.contains { blame.isFree(batch.key($0), at: now) }
+        }
         return setAside.reduce(0) { $0 + $1.bytes } > maximumSetAside
     }
 
@@ -288,17 +261,8 @@ struct DeliveryRule: Sendable {
         _ groups: [[EventKey]], _ failure: Answer.Failure, besideAccepted: Bool, at now: Duration,
         _ random: () -> UInt64
     ) {
-        row += 1
-        // The first and the last failure of a row can have a witness.
-        if failed.count == Self.rowLength {
-            let repeated = failed.indices.first { index in
-                failed[..<index].contains { $0.groups == failed[index].groups }
-            }
-            let known = failed.indices.dropFirst().first { failed[$0].groups.joined().allSatisfy(blame.isBlamed) }
-            failed.remove(at: repeated ?? known ?? Self.rowLength / 2)
-        }
-        failed.append((groups, failure))
-        if row > 1 { probeEvents = max(1, probeEvents / 8) }
+        row.add(groups, failure, blame)
+        if row.count > 1 { probeEvents = max(1, probeEvents / 8) }
         let keys = groups.joined()
         // That these fail again says little about a receiver that is well.
         let isBlamed = keys.contains(where: blame.isBlamed)
@@ -306,7 +270,7 @@ struct DeliveryRule: Sendable {
             failedAlone(key, failure.kind, at: now, random)
         }
         var named = min(max(failure.after ?? .zero, .zero), Self.maximumRetryAfter)
-        let isExpected = isSearching && blame.isReceiverWell && row < Self.outage
+        let isExpected = blame.isSearching && blame.isReceiverWell && !row.isOutage
         // A receiver that accepts others names a time for these events only.
         let isOwn = besideAccepted || isExpected && keys.allSatisfy(blame.isBlamed)
         if named > .zero, isOwn, !keys.isEmpty {
@@ -316,15 +280,13 @@ struct DeliveryRule: Sendable {
         }
         // After a first failure, a probe follows without a pause, unless the receiver has just recovered. A part that fails
         // during a pause was sent before it.
-        let isDoubtful = row > 1 || pauses.route.hasGrown && !isBlamed
+        let isDoubtful = row.count > 1 || pauses.route.hasGrown && !isBlamed
         guard isDoubtful && pauses.route.end <= now || named > .zero else { return }
-        // Refusals after another failure can be the same outage.
-        let refusals = failed.allSatisfy { $0.failure.kind == .refused } ? row : 0
-        let isOfEvents = row > 1 && isClear && blame.isReceiverWell && named == .zero
+        let isOfEvents = row.count > 1 && row.isClear(blame) && blame.isReceiverWell && named == .zero
         let which = isOfEvents ? \Pauses.setAside : \.route
-        if row > 1, !isOfEvents { pauses.route.grow(as: pauses.setAside) }
+        if row.count > 1, !isOfEvents { pauses.route.grow(as: pauses.setAside) }
         pauses[keyPath: which].begin(
-            failure.kind, named: named, refusals: refusals, isExpected: isExpected,
+            failure.kind, named: named, refusals: row.refusals, isExpected: isExpected,
             chance: blame.chance, at: now, random())
     }
 
@@ -347,17 +309,10 @@ struct DeliveryRule: Sendable {
     // MARK: Events that leave
 
     private mutating func resolve(_ places: [Int], in index: Int, isAccepted: Bool) {
-        let keys = blame.isEmpty && failed.isEmpty ? [] : places.map(open[index].key)
+        let keys = blame.isEmpty && !isInDoubt ? [] : places.map(open[index].key)
         open[index].rest.remove(places)
         waiting -= places.count
-        let gone = failed.isEmpty ? [] : Set(keys)
-        for index in failed.indices {
-            // A group that is empty in the end was chance, if its events were accepted.
-            failed[index].groups = failed[index].groups.compactMap { group in
-                let left = group.filter { !gone.contains($0) }
-                return isAccepted || left.count == group.count ? left : nil
-            }
-        }
+        row.leave(keys, isAccepted: isAccepted)
         for key in keys { blame.leave(key, isAccepted: isAccepted) }
     }
 }

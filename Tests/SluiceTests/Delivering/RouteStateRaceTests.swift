@@ -34,6 +34,27 @@ import Testing
         #expect(route.fault == nil)
     }
 
+    @Test("the status tells when an event that waits alone is sent once more", arguments: [1, 2, 5])
+    func statusOfLoneEvent(failures: Int) throws {
+        var route = route()
+        route.track(lines(1...1))
+        route.flush()
+        var sent = 0
+        for _ in 0..<1_000 where sent < failures {
+            for thread in route.threads.indices {
+                route.step(thread) { _ in
+                    sent += 1
+                    return .all(.retry(reason: "busy"), status: 503)
+                }
+            }
+            if sent < failures, let next = route.state.nextAttempt { route.passTime(until: next) }
+        }
+        turns(&route)
+        let next = try #require(route.store.status.nextAttempt)
+        #expect(route.store.status.state == .pausing && next > route.now && next == route.state.waiters.alarm)
+        #expect(route.fault == nil)
+    }
+
     @Test("an event that is stored while a worker finds nothing is sent beside one that is set aside")
     func lateEventIsNotHidden() {
         var route = route()

@@ -225,12 +225,14 @@ struct SteppedRoute {
     ///   - index: the thread.
     ///   - answer: the receiver's verdicts for a part, if the step sends one.
     mutating func step(_ index: Int, answer: (Batch) -> Verdicts = { _ in .all(.accepted) }) {
-        let (thread, pauseEnd) = (threads[index], state.rule.pauseEnd ?? .zero)
+        let (thread, pauseEnd) = (threads[index], pauseEnd)
         threads[index] = .free
         threads[index] = next(thread, answer)
-        if state.rule.pauseEnd ?? .zero > pauseEnd { interruptions += 1 }
+        if self.pauseEnd > pauseEnd { interruptions += 1 }
         endStep()
     }
+
+    private var pauseEnd: Duration { max(state.rule.pauses.route.end, state.rule.pauses.setAside.end) }
 
     /// Takes a thread's steps until it is where `isThere` says.
     mutating func run(

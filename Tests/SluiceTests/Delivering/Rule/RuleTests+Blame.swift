@@ -13,7 +13,7 @@ extension RuleTests {
             bench.now += .seconds(1_000)
         }
         bench.send(Self.accepted)
-        #expect(bench.rule.setAside == 0 && !bench.rule.isSearching)
+        #expect(bench.rule.setAside == 0 && !bench.rule.blame.isSearching)
         #expect(bench.send(Self.accepted) == ["0", "0 b"])
     }
 
@@ -34,7 +34,7 @@ extension RuleTests {
         var bench = Bench([["a", "b", "c", "d"]] + (0..<9).map { ["\($0)"] })
         bench.send(RuleWorld.verdicts(500))
         bench.send(Self.accepted)
-        #expect(bench.rule.setAside == 4 && bench.rule.isSearching)
+        #expect(bench.rule.setAside == 4 && bench.rule.blame.isSearching)
         var parts: [[String]] = []
         while bench.rule.setAside > 0 {
             bench.bits = parts.count % 2 == 0 ? Bench.turn : .max
@@ -162,7 +162,7 @@ extension RuleTests {
             var bench = Bench((0..<40).map { ["\($0)"] })
             bench.rule = DeliveryRule(policy)
             for isAccepted in [true, false, true] { bench.send(isAccepted ? Self.accepted : RuleWorld.verdicts(503)) }
-            #expect(bench.rule.isSearching)
+            #expect(bench.rule.blame.isSearching)
             for row in 1...14 {
                 bench.now += .seconds(100)
                 bench.send(RuleWorld.verdicts(503))
@@ -198,7 +198,7 @@ extension RuleTests {
         while let part = bench.next() {
             bench.bits = parts.count % 4 < 2 ? Bench.turn : .max
             parts.append(Bench.names(part))
-            let mustFail = bench.rule.row == 0 && failed.isDisjoint(with: parts[parts.count - 1])
+            let mustFail = bench.rule.row.count == 0 && failed.isDisjoint(with: parts[parts.count - 1])
             if mustFail { failed.formUnion(parts[parts.count - 1]) }
             bench.apply(mustFail ? RuleWorld.verdicts(500) : Self.accepted, to: part)
             bench.now += .seconds(10)
@@ -221,7 +221,7 @@ extension RuleTests {
             #expect(bench.apply(.each([.rejected(reason: "no"), .accepted]), to: part).count == 1)
             break
         }
-        #expect(bench.rule.setAside == 0 && !bench.rule.isSearching && bench.rule.resolved == 2)
+        #expect(bench.rule.setAside == 0 && !bench.rule.blame.isSearching && bench.rule.resolved == 2)
     }
 
     @Test(
@@ -236,6 +236,17 @@ extension RuleTests {
         world.run(until: .seconds(86_400))
         #expect(world.fault == nil && world.missing == 0 && world.goodDead == 0)
         #expect(found.contains(world.found), "\(world.found)")
+    }
+
+    @Test("Batches that are accepted take no room", arguments: [429, 0])
+    func acceptedBatches(status: Int) {
+        let arrivals = [(time: Duration.zero, count: 1)] + (1...200).map { (.seconds(60 * $0), 100) }
+        let world = RuleWorld(0, bad: [0], status, seed: 0, arrivals: arrivals)
+        world.bytes = { _ in 1_500 }
+        world.capacity = 1_000_000
+        world.run(until: .seconds(86_400))
+        #expect(world.fault == nil && world.missing == 0 && world.deadLetters.isEmpty)
+        #expect(world.requests > 250, "\(world.requests)")
     }
 
     @Test("A dead letter has the last failure that counts, and failures of one event are counted to a limit")
@@ -323,7 +334,7 @@ extension RuleTests {
         }
         var bench = Bench([["a", "b"], ["c"]])
         #expect(bench.send(tooLarge(2)) == ["a", "b"])
-        #expect(bench.rule.row == 0 && bench.pause == 0)
+        #expect(bench.rule.row.count == 0 && bench.pause == 0)
         bench = Bench([["a"], ["b"]])
         guard let part = bench.next() else { return #expect(Bool(false)) }
         #expect(bench.apply(tooLarge(1), to: part).count == 1 && bench.rule.waiting == 0)

@@ -16,7 +16,7 @@ final class RuleWorld {
     typealias Receiver = (RuleWorld, [Int]) -> Reply
 
     /// Where an event is for the store.
-    private enum Place {
+    enum Place {
         case waiting, open, delivered, dead, gone
     }
 
@@ -42,12 +42,12 @@ final class RuleWorld {
 
     private(set) var now = Duration.zero
     private(set) var rule = DeliveryRule(.standard)
-    private let bad: Set<Int>
+    let bad: Set<Int>
     private let badStatus: Int
     private var arrivals: [(time: Duration, count: Int)]
 
     // The store.
-    private var places: [Place] = []
+    private(set) var places: [Place] = []
     private var positions: [Int] = []
     private var lastPosition = 0
     private var waiting: ArraySlice<Int> = []
@@ -61,7 +61,8 @@ final class RuleWorld {
     private(set) var fault: String?
     /// When the receiver took an event for the first time.
     private(set) var arrived: [Int: Duration] = [:]
-    private var order: [Int] = []
+    /// The events that the receiver took, in their order.
+    private(set) var order: [Int] = []
     private(set) var deadLetters: [(event: Int, letter: DeliveryRule.Refused)] = []
     /// The times of the answers.
     private(set) var answers: [Duration] = []
@@ -84,33 +85,6 @@ final class RuleWorld {
         (self.bad, self.badStatus, self.arrivals) = (Set(bad), badStatus, arrivals.reversed())
         random = SeededRandom(seed: UInt64(seed))
         append(count)
-    }
-
-    var requests: Int { answers.count }
-    func requests(from begin: Duration, to end: Duration = .seconds(1e9)) -> Int {
-        answers.count { $0 >= begin && $0 < end }
-    }
-    var events: Int { places.count }
-    /// Good events, except for the erased ones.
-    private var good: some Sequence<Int> {
-        (0..<events).lazy.filter { [bad, places] in !bad.contains($0) && places[$0] != .gone }
-    }
-    func isBad(_ event: Int) -> Bool { bad.contains(event) }
-    var missing: Int { good.count { arrived[$0] == nil } }
-    var goodDead: Int { deadLetters.count { !bad.contains($0.event) } }
-    var found: Int { deadLetters.count { bad.contains($0.event) } }
-    var left: Int { places.count { $0 == .waiting || $0 == .open } }
-    var firstGood: Duration { good.compactMap { arrived[$0] }.min() ?? .seconds(1e9) }
-    var lastGood: Duration { missing > 0 ? .seconds(1e9) : good.compactMap { arrived[$0] }.max() ?? .zero }
-
-    /// Events that would have to move, so that all are in order.
-    var outOfOrder: Int {
-        var tails: [Int] = []
-        for event in order {
-            let index = tails.firstIndex { $0 >= event } ?? tails.count
-            if index == tails.count { tails.append(event) } else { tails[index] = event }
-        }
-        return order.count - tails.count
     }
 
     func chance(of probability: Double) -> Bool { Double.random(in: 0..<1, using: &random) < probability }
@@ -241,8 +215,8 @@ final class RuleWorld {
             }
             if flights.isEmpty {
                 if let deadline {
-                    let isUnanswered = rule.lastFailure.map { $0.kind == .passing && $0.status == nil } ?? false
-                    let isHopeless = isUnanswered && rule.row >= silences
+                    let isUnanswered = rule.row.last.map { $0.kind == .passing && $0.status == nil } ?? false
+                    let isHopeless = isUnanswered && rule.row.count >= silences
                     let hasHope = !waiting.isEmpty || rule.hasHope
                     guard hasHope, !isHopeless, let next, next < deadline else { break }
                 }
@@ -283,7 +257,7 @@ final class RuleWorld {
             if flights.contains(where: { !Set($0.events).isDisjoint(with: events) }) {
                 fail("sends an event twice at a time")
             }
-            if rule.row > 0 || rule.setAside > 0 { fail("sends two parts in doubt") }
+            if rule.row.count > 0 || rule.setAside > 0 { fail("sends two parts in doubt") }
         }
         if now > chainEnd { (chain, failuresInChain) = (0, 0) }
         chain += 1
@@ -305,7 +279,7 @@ final class RuleWorld {
             verdicts = Self.verdicts(status, after: after)
             if status == 200 { list = events.map { _ in .accepted } }
             let isBlamed = part.places.allSatisfy { rule.blame.isBlamed(EventKey(batch: part.batch.id, place: $0)) }
-            if let after, rule.isSearching, isBlamed || events.contains(where: bad.contains) {
+            if let after, rule.blame.isSearching, isBlamed || events.contains(where: bad.contains) {
                 // Others are accepted, so it is the time of these.
                 for event in events { namedTimes[event] = now + min(after, .seconds(3_600)) }
             } else if let after {

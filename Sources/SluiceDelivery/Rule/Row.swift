@@ -1,0 +1,65 @@
+/// The failures since the last acceptance.
+struct Row: Sendable {
+    private(set) var count = 0
+    /// The first and the last ones, with the events that each can blame, in groups.
+    private var failures: [(groups: [[EventKey]], failure: Answer.Failure)] = []
+
+    private static let maximumKept = 8
+    /// So many failures in a row are the receiver's fault.
+    private static let outage = 12
+
+    var isOutage: Bool { count >= Self.outage }
+    var last: Answer.Failure? { failures.last?.failure }
+    /// The events that the last failure can blame.
+    var lastEvents: Set<EventKey> { Set((failures.last?.groups ?? []).joined()) }
+    /// The number of failures, if all of them are refusals. Refusals after another failure can be the same outage.
+    var refusals: Int { failures.allSatisfy { $0.failure.kind == .refused } ? count : 0 }
+
+    /// Whether nothing speaks against the receiver: the row is one failure, or consists of events alone, and at most one of them
+    /// is new.
+    func isClear(_ blame: Blame) -> Bool {
+        let groups = failures.flatMap(\.groups)
+        let new = Set(groups.compactMap(\.first).filter { !blame.isBlamed($0) })
+        return count == 1 || groups.allSatisfy { $0.count == 1 } && new.count <= 1
+    }
+
+    /// Adds a failure. The first and the last one of a row can have a witness, so a long row forgets one between them.
+    mutating func add(_ groups: [[EventKey]], _ failure: Answer.Failure, _ blame: Blame) {
+        count += 1
+        if failures.count == Self.maximumKept {
+            let repeated = failures.indices.first { index in
+                failures[..<index].contains { $0.groups == failures[index].groups }
+            }
+            let known = failures.indices.dropFirst().first { failures[$0].groups.joined().allSatisfy(blame.isBlamed) }
+            failures.remove(at: repeated ?? known ?? Self.maximumKept / 2)
+        }
+        failures.append((groups, failure))
+    }
+
+    /// Takes out events that are accepted, guilty or erased. A group that is empty in the end was chance, if its events were
+    /// accepted.
+    mutating func leave(_ keys: [EventKey], isAccepted: Bool) {
+        if failures.isEmpty { return }
+        let gone = Set(keys)
+        for index in failures.indices {
+            failures[index].groups = failures[index].groups.compactMap { group in
+                let left = group.filter { !gone.contains($0) }
+                return isAccepted || left.count == group.count ? left : nil
+            }
+        }
+    }
+
+    /// The groups of events that an acceptance judges, each with its failure and the witnesses of it. In a clear row, the
+    /// acceptances before and after the row are the witnesses of one failure of each event.
+    func judged(_ blame: Blame) -> [(group: [EventKey], failure: Answer.Failure, witnesses: Int)] {
+        let isClear = isClear(blame)
+        var judged = Set<EventKey>()
+        return failures.enumerated().flatMap { index, failed in
+            let isEdge = !isClear && !isOutage && (index == 0 || index == failures.count - 1)
+            return failed.groups.map { group in
+                let counts = isClear && group.first.map { judged.insert($0).inserted } ?? false
+                return (group, failed.failure, counts ? 2 : isEdge ? 1 : 0)
+            }
+        }
+    }
+}
