@@ -152,15 +152,10 @@ public final class Links: Processor {
         // A message without a campaign doesn't replace the last one.
         if push != nil, !found.isEmpty { found.merge(["utm_source": "push", "utm_medium": "push"]) { own, _ in own } }
         let campaign = Properties(found.sorted { $0.key < $1.key }.map { ("$\($0.key)", .string($0.value)) })
-        var referrers: Properties = [:]
-        referrers["$referrer"] = origin.map { .string($0.text) }
-        if !campaign.isEmpty {
-            let touch = campaign + referrers
-            kept.saveOrReport { $0.add(touch) }
-        }
+        let touch = campaign + Properties(known: ["$referrer": origin?.text])
+        if !campaign.isEmpty { kept.saveOrReport { $0.add(touch) } }
         var all = properties
-        all.addDefaults(campaign + referrers)
-        if let address { all.addDefaults(["$url": .string(address.text)]) }
+        all.addDefaults(touch + Properties(known: ["$url": address?.text]))
         context.track(name, all) { event in
             if isTruncated { event.report(.truncatedString) }
             if address?.isRepaired == true { event.report(.repairedLink) }
@@ -215,12 +210,7 @@ private struct Campaigns: PersistedValue {
         updateProperties()
     }
 
-    var object: Properties {
-        var object: Properties = [:]
-        object["first"] = first.map { .object($0) }
-        object["last"] = last.map { .object($0) }
-        return object
-    }
+    var object: Properties { Properties(known: ["first": first, "last": last]) }
 
     mutating func add(_ campaign: Properties) {
         first = first ?? campaign

@@ -58,10 +58,3 @@ extension StringProtocol {
     // The method of Swift's library would add 1 MB of regular expressions to a static binary.
     func contains(text: String) -> Bool { indices.contains { self[$0...].hasPrefix(text) } }
 }
-
-extension Properties {
-    /// Creates a list of the known properties. Nil leaves a property out.
-    init(known properties: KeyValuePairs<String, (any PropertyConvertible)?>) {
-        self.init(properties.compactMap { name, value in value.map { (name, $0.propertyValue) } })
-    }
-}

@@ -23,10 +23,7 @@ struct IdentityRecord: PersistedValue {
     }
 
     var object: Properties {
-        var object = ids.object
-        if isPending { object["is_pending"] = true }
-        object["device"] = device.map { .string($0) }
-        return object
+        ids.object + Properties(known: ["is_pending": isPending ? true : nil, "device": device])
     }
 
     /// Whether this device wrote it, if the place is bound to a device.

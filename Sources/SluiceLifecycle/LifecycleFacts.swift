@@ -7,6 +7,8 @@ struct LifecycleFacts: PersistedValue {
         var lastKnown: Timestamp
         /// Milliseconds.
         var duration: Double
+
+        var object: Properties { ["last_known": .date(lastKnown), "duration": .double(duration)] }
     }
 
     /// The number of the local day of the first launch, since 1970.
@@ -66,15 +68,11 @@ struct LifecycleFacts: PersistedValue {
     }
 
     var object: Properties {
-        var object: Properties = ["has_started": .bool(hasStarted), "is_installed": .bool(isInstalled)]
-        object.merge(version.properties("app_version", "app_build"))
-        if !versionEvents.isEmpty {
-            object["version_events"] = .array(PropertyArray(versionEvents.map { .object($0.object) }))
-        }
-        object["first_day"] = firstDay.map { .int($0) }
-        object["foreground_span"] = span.map {
-            ["last_known": .date($0.lastKnown), "duration": .double($0.duration)]
-        }
-        return object
+        Properties(known: [
+            "has_started": hasStarted, "is_installed": isInstalled,
+            "app_version": version.number, "app_build": version.build,
+            "version_events": versionEvents.isEmpty ? nil : versionEvents.map(\.object),
+            "first_day": firstDay, "foreground_span": span?.object,
+        ])
     }
 }

@@ -289,9 +289,5 @@ struct SessionFacts: PersistedValue {
         session = session ?? stored.session
     }
 
-    var object: Properties {
-        var object: Properties = ["last_index": .int(lastIndex)]
-        object["session"] = session.map { .object($0.object) }
-        return object
-    }
+    var object: Properties { Properties(known: ["last_index": lastIndex, "session": session?.object]) }
 }
