@@ -96,13 +96,8 @@ struct ControlGroups {
     /// it, up to the root, which may be the only one that a container can see.
     func directories(of controller: String?) -> [String] {
         let root = controller.map { "/sys/fs/cgroup/\($0)" } ?? "/sys/fs/cgroup"
-        var parts = path(of: controller)?.split(separator: "/") ?? []
-        var result: [String] = []
-        while !parts.isEmpty {
-            result.append("\(root)/\(parts.joined(separator: "/"))")
-            parts.removeLast()
-        }
-        return result + [root]
+        let parts = path(of: controller)?.split(separator: "/") ?? []
+        return (0...parts.count).reversed().map { parts.prefix($0).reduce(root) { "\($0)/\($1)" } }
     }
 
     var containerID: String? {

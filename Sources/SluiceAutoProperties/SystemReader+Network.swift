@@ -19,23 +19,24 @@ extension SystemReader {
         return line("\(directory)/type") == "1" ? "ethernet" : nil
     }
 
+    /// The words of each line of a file.
+    private func rows(_ path: String) -> [[Substring]] {
+        (file(path) ?? "").split(whereSeparator: \.isNewline).map { $0.split(whereSeparator: \.isWhitespace) }
+    }
+
     /// The interface of the default route, from `/proc/net/route` or `/proc/net/ipv6_route`. The columns of the first
     /// are the interface, the destination, the gateway, the flags, two counts and the metric. The last column of the
     /// second is the interface.
     private var defaultInterface: String? {
-        let routes = (file("/proc/net/route") ?? "").split(whereSeparator: \.isNewline).compactMap { line in
-            let fields = line.split(whereSeparator: \.isWhitespace)
+        let routes = rows("/proc/net/route").compactMap { fields in
             guard fields.count > 7, fields[1] == "00000000", fields[7] == "00000000", let metric = Int(fields[6])
             else { return nil as (interface: String, metric: Int)? }
             return (String(fields[0]), metric)
         }
         if let best = routes.min(by: { $0.metric < $1.metric }) { return best.interface }
-        for line in (file("/proc/net/ipv6_route") ?? "").split(whereSeparator: \.isNewline) {
-            let fields = line.split(whereSeparator: \.isWhitespace)
-            if fields.count == 10, fields[0].allSatisfy({ $0 == "0" }), fields[1] == "00", fields[9] != "lo" {
-                return String(fields[9])
-            }
+        let fields = rows("/proc/net/ipv6_route").first { fields in
+            fields.count == 10 && fields[0].allSatisfy { $0 == "0" } && fields[1] == "00" && fields[9] != "lo"
         }
-        return nil
+        return fields.map { String($0[9]) }
     }
 }
