@@ -133,28 +133,28 @@ public struct Limits: Processor {
 
     /// Applies the limits to the event.
     public func process(_ event: inout Event) -> Disposition {
-        let isNameFine = eventName.map { event.name.utf8.count <= $0.limit } ?? true
-        if isNameFine, names == nil, reservedNames.isEmpty, distinctEventNames == nil, hold(for: event.properties) {
-            return .keep
-        }
-        let original = event
         guard let violation = limit(&event) else { return .keep }
-        if violation.strategy == .setAside { setAside(original, violation.reason) }
+        if violation.strategy == .setAside { setAside(event, violation.reason) }
         return .drop(violation.reason)
     }
 
-    /// Returns the reason to drop the event.
+    /// Returns the reason to drop the event, which is then unchanged.
     private func limit(_ event: inout Event) -> Violation? {
         if let violation = values.violation(of: event.name) { return violation }
-        if let rule = eventName, let cut = event.name.cut(to: rule.limit) {
+        var name = event.name
+        if let rule = eventName, let cut = name.cut(to: rule.limit) {
             guard rule.strategy == .cut else { return Violation(.eventNameTooLong, rule.strategy) }
-            event.name = cut
-            event.report(.truncatedName)
+            name = cut
         }
-        if let rule = distinctEventNames, !isKnown(event.name, rule.limit) {
+        if let rule = distinctEventNames, !isKnown(name, rule.limit) {
             return Violation(.tooManyEventNames, rule.strategy)
         }
-        return hold(for: event.properties) ? nil : limitProperties(of: &event)
+        if !hold(for: event.properties), let violation = limitProperties(of: &event, named: name) { return violation }
+        if name != event.name {
+            event.name = name
+            event.report(.truncatedName)
+        }
+        return nil
     }
 
     /// Whether the bounds of the list prove that all properties are within the limits.
@@ -172,10 +172,10 @@ public struct Limits: Processor {
     /// Returns when the event names are stored.
     public func finish() async { await knownNames.finish() }
 
-    private func limitProperties(of event: inout Event) -> Violation? {
+    private func limitProperties(of event: inout Event, named name: String) -> Violation? {
         var kept: [(property: Property, sanitizations: [Sanitization])] = []
         var isChanged = false
-        let naming = event.name.utf8.first == UInt8(ascii: "$") ? OwnNames.names[event.name] : nil
+        let naming = name.utf8.first == UInt8(ascii: "$") ? OwnNames.names[name] : nil
         for property in event.properties {
             var findings = ValueLimits.Findings()
             let fitted = values.fitted(property, naming: naming, &findings)
