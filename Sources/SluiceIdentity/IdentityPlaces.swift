@@ -48,12 +48,7 @@ struct IdentityPlaces: Sendable {
         var reading = Reading()
         for place in places {
             do throws(SluiceError) {
-                guard let bytes = try place.read(Self.item) else {
-                    reading.stale.append(place)
-                    continue
-                }
-                guard var record = try record(bytes, place) else {
-                    try keepAside(bytes, in: place)
+                guard var record = try record(in: place) else {
                     reading.stale.append(place)
                     continue
                 }
@@ -82,8 +77,12 @@ struct IdentityPlaces: Sendable {
         try PersistedRecord<IdentityRecord>.value(of: bytes, Self.item, in: place)
     }
 
-    func keepAside(_ bytes: [UInt8], in place: Persistence.Place) throws(SluiceError) {
-        note(try place.keepAside(bytes, Self.item))
+    /// Returns nil without a record, and for a damaged one, which is kept aside.
+    func record(in place: Persistence.Place) throws(SluiceError) -> IdentityRecord? {
+        guard let bytes = try place.read(Self.item) else { return nil }
+        let record = try record(bytes, place)
+        if record == nil { note(try place.keepAside(bytes, Self.item)) }
+        return record
     }
 
     func write(

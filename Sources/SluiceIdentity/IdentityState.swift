@@ -165,13 +165,9 @@ final class IdentityState: Sendable {
     private func readChanges() throws(SluiceError) {
         guard var ids = memory.withLock(\.ids) else { return }
         if let place = places.whole.first, place.isShared {
-            var found: UserIDs?
-            if let bytes = try place.read(IdentityPlaces.item) {
-                found = try places.record(bytes, place)?.ids
-                if found == nil { try places.keepAside(bytes, in: place) }
-            }
+            let found = try places.record(in: place)?.ids
             ids = found ?? ids
-            disk.withLock { [found] in $0.written = found }
+            disk.withLock { $0.written = found }
         }
         for place in places.device where place.isShared {
             guard let bytes = try place.read(IdentityPlaces.item), let record = try places.record(bytes, place) else {
