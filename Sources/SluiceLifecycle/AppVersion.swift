@@ -33,10 +33,7 @@ struct AppVersion: Sendable, Equatable {
 
     /// Properties with these names.
     func properties(_ numberName: String, _ buildName: String) -> Properties {
-        var properties: Properties = [:]
-        properties[numberName] = number.map { .string($0) }
-        properties[buildName] = build.map { .string($0) }
-        return properties
+        Properties(known: [numberName: number, buildName: build])
     }
 }
 
@@ -47,20 +44,13 @@ struct AppVersion: Sendable, Equatable {
 struct VersionEvent: Sendable, Equatable {
     var id: EventID
     var time: Timestamp
-    /// Nil for an `$AppInstall`.
-    var previous: AppVersion?
-    var current: AppVersion
+    var isUpdate: Bool
+    var properties: Properties
 
-    var name: String { previous == nil ? "$AppInstall" : "$AppUpdate" }
-
-    var properties: Properties {
-        var properties = current.properties("$app_version", "$app_build")
-        if let previous { properties.merge(previous.properties("$previous_version", "$previous_build")) }
-        return properties
-    }
+    var name: String { isUpdate ? "$AppUpdate" : "$AppInstall" }
 
     var object: Properties {
-        properties + ["id": .string(id.description), "time": .date(time), "is_update": .bool(previous != nil)]
+        properties + ["id": .string(id.description), "time": .date(time), "is_update": .bool(isUpdate)]
     }
 }
 
@@ -69,11 +59,8 @@ extension VersionEvent {
         guard let id = object["id"]?.string.flatMap({ EventID($0) }), let time = object["time"]?.date,
             let isUpdate = object["is_update"]?.bool
         else { return nil }
-        self.id = id
-        self.time = time
-        current = AppVersion(number: object["$app_version"]?.string, build: object["$app_build"]?.string)
-        previous =
-            isUpdate
-            ? AppVersion(number: object["$previous_version"]?.string, build: object["$previous_build"]?.string) : nil
+        var properties = object
+        properties.removeAll { ["id", "time", "is_update"].contains($0.name) }
+        self.init(id: id, time: time, isUpdate: isUpdate, properties: properties)
     }
 }

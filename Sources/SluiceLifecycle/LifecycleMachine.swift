@@ -71,9 +71,12 @@ struct LifecycleMachine {
         facts?.isInstalled = true
         facts?.version.update(to: version)
         if isUpdate || isInstallation {
+            let previous = isUpdate ? former.version : AppVersion()
+            let properties =
+                version.properties("$app_version", "$app_build")
+                + previous.properties("$previous_version", "$previous_build")
             facts?.versionEvents.append(
-                VersionEvent(
-                    id: makeID(), time: now.wall, previous: isUpdate ? former.version : nil, current: version))
+                VersionEvent(id: makeID(), time: now.wall, isUpdate: isUpdate, properties: properties))
         }
         return isUpdate || isInstallation
     }
