@@ -185,19 +185,25 @@ struct PlanReader {
         let choices = try members.choices()
         if !choices.isEmpty { limits.kind = .choice }
         let type = limits.kind == .choice ? "\"enum\"" : "a value of type \(limits.kind.rawValue)"
-        try members.limit(&limits, type)
-        if limits.kind != .array { try members.forbid(["items"], for: type) }
-        if limits.kind != .object { try members.forbid(["properties", "required"], for: type) }
+        for (names, kinds) in PlanReader.keywords where !kinds.contains(limits.kind) {
+            try members.forbid(names, for: type)
+        }
+        try members.limit(&limits)
         let personal = try members["personal"]?.word([ValueRule.Personal.hash, .drop, .keep])
         if personal == .hash, limits.kind != .string {
             throw Mistake(path: path + ["personal"], reason: "\"hash\" is for strings only: use \"drop\" or \"keep\"")
         }
-        let object = limits.kind == .object ? try members.object(version).properties : []
         return ValueRule(
             limits, description: try members["description"]?.string(), personal: personal,
             since: try members.since(version), choices: choices, items: try members.items(limits.kind, version),
-            properties: object)
+            properties: try members.object(version).properties)
     }
+
+    /// The keywords that some kinds of values have.
+    private static let keywords: [(names: [String], kinds: [ValueRule.Kind])] = [
+        (["minimum", "maximum"], [.integer, .number]), (["minLength", "maxLength"], [.string]),
+        (["items", "minItems", "maxItems"], [.array]), (["properties", "required"], [.object]),
+    ]
 }
 
 extension PlanReader.Members {
@@ -243,25 +249,15 @@ extension PlanReader.Members {
         return choices
     }
 
-    fileprivate func limit(_ limits: inout ValueRule.Limits, _ type: String) throws(PlanReader.Mistake) {
-        let isNumber = limits.kind == .integer || limits.kind == .number
-        if isNumber {
-            limits.minimum = try self["minimum"]?.number() ?? limits.minimum
-            limits.maximum = try self["maximum"]?.number() ?? limits.maximum
-            if limits.minimum > limits.maximum { throw place.mistake("\"minimum\" is more than \"maximum\"") }
-        } else {
-            try forbid(["minimum", "maximum"], for: type)
-        }
-        for (kind, unit) in [(ValueRule.Kind.string, "Length"), (.array, "Items")] {
-            guard kind == limits.kind else {
-                try forbid(["min" + unit, "max" + unit], for: type)
-                continue
-            }
-            let minimum = try self["min" + unit]?.integer(atLeast: 0) ?? 0
-            let maximum = try self["max" + unit]?.integer(atLeast: 0) ?? .max
-            guard minimum <= maximum else { throw place.mistake("\"min\(unit)\" is more than \"max\(unit)\"") }
-            limits.length = minimum...maximum
-        }
+    fileprivate func limit(_ limits: inout ValueRule.Limits) throws(PlanReader.Mistake) {
+        limits.minimum = try self["minimum"]?.number() ?? limits.minimum
+        limits.maximum = try self["maximum"]?.number() ?? limits.maximum
+        if limits.minimum > limits.maximum { throw place.mistake("\"minimum\" is more than \"maximum\"") }
+        let unit = limits.kind == .array ? "Items" : "Length"
+        let least = try self["min" + unit]?.integer(atLeast: 0) ?? 0
+        let most = try self["max" + unit]?.integer(atLeast: 0) ?? .max
+        guard least <= most else { throw place.mistake("\"min\(unit)\" is more than \"max\(unit)\"") }
+        limits.length = least...most
     }
 
     fileprivate func items(_ kind: ValueRule.Kind, _ version: Int) throws(PlanReader.Mistake) -> ValueRule? {
