@@ -10,15 +10,11 @@ struct Remains {
         waiting = all.filter { $0.priority == .critical } + all.filter { $0.priority == .normal }
     }
 
-    mutating func settle(_ batch: Batch) {
-        let ids = Set(batch.events.map(\.id))
+    /// Removes events that are settled or erased.
+    mutating func settle(_ events: [EventLine]) {
+        let ids = Set(events.map(\.id))
         settled.formUnion(ids)
         waiting.removeAll { ids.contains($0.id) }
-    }
-
-    mutating func erase(where isErased: (EventLine) -> Bool) {
-        settled.formUnion(waiting.filter(isErased).map(\.id))
-        waiting.removeAll(where: isErased)
     }
 
     /// Checks events that a store has returned first.

@@ -51,14 +51,14 @@ extension StoreCheck {
         let lines = try append(0..<60, criticalAt: 3)
         _ = try store.nextBatch(BatchSize(events: 15, bytes: .max))
         remains.add(lines)
-        if try erase() != nil { remains.erase { StoreCheck.isErased($0) } }
+        if try erase() != nil { remains.settle(remains.waiting.filter { StoreCheck.isErased($0) }) }
         return remains
     }
 
     /// Erases events that an earlier process has left.
     func erases(from earlier: Remains) throws -> Remains {
         var remains = earlier
-        if try erase(1) != nil { remains.erase { StoreCheck.isErased($0, 1) } }
+        if try erase(1) != nil { remains.settle(remains.waiting.filter { StoreCheck.isErased($0, 1) }) }
         return remains
     }
 }

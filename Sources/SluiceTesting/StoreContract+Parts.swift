@@ -17,18 +17,4 @@ extension StoreCheck {
         try store.settle(batch.id)
         try requireBacklog(0, "after all batches were settled,")
     }
-
-    // MARK: Stores that outlive their process
-
-    /// Settles events of a batch, which no later process must return.
-    func leavesSettled() throws -> Remains {
-        var remains = Remains()
-        remains.add(try append(0..<60, criticalAt: 3))
-        let batch = try take(StoreCheck.size)
-        let places = batch.events.indices.filter { $0.isMultiple(of: 2) }
-        store.settle(places, of: batch.id)
-        let ids = Set(places.map { batch.events[$0].id })
-        remains.erase { ids.contains($0.id) }
-        return remains
-    }
 }
