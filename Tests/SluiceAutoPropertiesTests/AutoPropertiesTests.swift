@@ -1,5 +1,4 @@
 import Foundation
-import Sluice
 import TestSupport
 import Testing
 

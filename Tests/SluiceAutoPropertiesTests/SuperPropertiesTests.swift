@@ -1,4 +1,3 @@
-import Sluice
 import TestSupport
 import Testing
 

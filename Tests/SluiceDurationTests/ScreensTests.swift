@@ -1,4 +1,3 @@
-import Sluice
 import SluiceDuration
 import SluiceTesting
 import TestSupport

@@ -1,5 +1,4 @@
 import Foundation
-import Sluice
 import SluiceFilters
 import SluiceMemory
 import SluiceTesting

@@ -1,4 +1,3 @@
-import Sluice
 import SluiceFilters
 import TestSupport
 import Testing

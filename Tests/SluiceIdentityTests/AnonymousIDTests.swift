@@ -1,4 +1,3 @@
-import Sluice
 import SluiceIdentity
 import SluiceMemory
 import TestSupport

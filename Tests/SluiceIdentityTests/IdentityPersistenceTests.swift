@@ -1,5 +1,4 @@
 import Foundation
-import Sluice
 import SluiceIdentity
 import SluiceTesting
 import TestSupport

@@ -1,4 +1,3 @@
-import Sluice
 import SluiceIdentity
 import TestSupport
 import Testing

@@ -1,5 +1,4 @@
 import Foundation
-import Sluice
 import SluiceMemory
 import SluiceTesting
 import TestSupport

@@ -1,4 +1,3 @@
-import Sluice
 import SluiceLifecycle
 import SluicePassiveLaunch
 import SluiceTesting

@@ -1,4 +1,3 @@
-import Sluice
 import SluiceLibC
 import SluiceLifecycle
 import SluiceMemory

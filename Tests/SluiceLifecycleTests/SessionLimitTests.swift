@@ -1,4 +1,3 @@
-import Sluice
 import SluiceLifecycle
 import SluiceTesting
 import TestSupport

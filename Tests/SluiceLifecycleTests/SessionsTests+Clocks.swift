@@ -1,6 +1,4 @@
-import Sluice
 import SluiceLifecycle
-import SluicePassiveLaunch
 import SluiceTesting
 import TestSupport
 import Testing

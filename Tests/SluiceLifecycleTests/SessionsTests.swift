@@ -1,7 +1,5 @@
-import Sluice
 import SluiceLifecycle
 import SluiceMemory
-import SluicePassiveLaunch
 import SluiceTesting
 import TestSupport
 import Testing

@@ -1,5 +1,4 @@
 import Foundation
-import Sluice
 import SluiceLifecycle
 import TestSupport
 import Testing

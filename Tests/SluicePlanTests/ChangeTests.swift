@@ -1,5 +1,4 @@
 import SluicePlan
-import SluicePlanModel
 import Testing
 
 @Suite("TrackingPlan: changes and the page")

@@ -1,5 +1,4 @@
 import SluicePlan
-import SluicePlanModel
 import Testing
 
 @testable import PlanGenerator

@@ -1,5 +1,4 @@
 import SluicePlan
-import SluicePlanModel
 import Testing
 
 @Suite("TrackingPlan: its file")

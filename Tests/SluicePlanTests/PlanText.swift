@@ -1,5 +1,4 @@
 import SluicePlan
-import SluicePlanModel
 
 /// Reads a plan with one event, `Purchase`, that has these properties.
 func shop(_ properties: String, required: String = "[]", version: Int = 3) throws -> TrackingPlan {

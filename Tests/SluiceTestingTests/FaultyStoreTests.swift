@@ -1,4 +1,3 @@
-import Sluice
 import SluiceMemory
 import SluiceTesting
 import Testing

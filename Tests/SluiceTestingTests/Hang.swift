@@ -1,5 +1,4 @@
 import Dispatch
-import Sluice
 import SluiceTesting
 import Testing
 

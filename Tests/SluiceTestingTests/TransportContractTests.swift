@@ -1,5 +1,4 @@
 import Foundation
-import Sluice
 import SluiceStdout
 import SluiceTesting
 import Testing

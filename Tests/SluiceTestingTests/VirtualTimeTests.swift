@@ -1,4 +1,3 @@
-import Sluice
 import SluiceTesting
 import Testing
 
