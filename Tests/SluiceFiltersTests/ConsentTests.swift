@@ -75,22 +75,11 @@ struct ConsentTests {
         let consent = Consent(persistedIn: .memory)
         try consent.grant()
         let test = try TestPipeline { consent }
-        await withTaskGroup(of: Void.self) { group in
-            for _ in 0..<4 {
-                group.addTask {
-                    for _ in 0..<200 { test.pipeline.track("Event") }
-                }
-            }
-            group.addTask {
-                do {
-                    for _ in 0..<50 {
-                        try consent.deny()
-                        test.pipeline.track("Denied")
-                        try consent.grant()
-                    }
-                } catch {
-                    Issue.record(error)
-                }
+        await test.trackOnTasks(200) {
+            for _ in 0..<50 {
+                try consent.deny()
+                test.pipeline.track("Denied")
+                try consent.grant()
             }
         }
         #expect(await test.events().allSatisfy { $0.name == "Event" })

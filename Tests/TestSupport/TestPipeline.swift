@@ -43,6 +43,20 @@ package struct TestPipeline {
         self.recorder = recorder
     }
 
+    /// Tracks this many events on each of four tasks, while `body` runs on another one.
+    package func trackOnTasks(_ count: Int, while body: @escaping @Sendable () throws -> Void) async {
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    for _ in 0..<count { pipeline.track("Event") }
+                }
+            }
+            group.addTask {
+                do { try body() } catch { Issue.record(error) }
+            }
+        }
+    }
+
     /// Ends the pipeline; returns all events before that in the order in which they were tracked.
     package func events() async -> [Event] {
         await pipeline.flush()
