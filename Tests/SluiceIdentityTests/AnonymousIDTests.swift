@@ -41,43 +41,20 @@ import Testing
         #expect(launch().anonymousID == identity.anonymousID)
     }
 
-    @Test("you can set the anonymous id, and it is kept")
-    func hostSetsAnonymousID() throws {
-        let identity = launch()
-        try identity.login("a")
-        try identity.setAnonymousID("mine")
-        #expect(identity.anonymousID == "mine" && identity.loginID == "a")
-        #expect(launch().anonymousID == "mine")
-    }
-
-    @Test("an id survives the loss of either place, and is written there again")
-    func idSurvivesLossOfEitherPlace() throws {
+    @Test(
+        "an id survives the loss of either place, and damage to it, and is written there again",
+        arguments: [nil, [1, 2, 3]] as [[UInt8]?])
+    func idSurvivesLossOfEitherPlace(damage: [UInt8]?) throws {
         let id = launch().anonymousID
-        for place in [first, second] {
-            place.items = [:]
+        for place in [first, second, first] {
+            place.items["identity"] = damage
             let identity = launch()
             #expect(identity.anonymousID == id)
+            #expect(first.items["identity"] == second.items["identity"] && place.items["identity"] != damage)
+            #expect(place.items["identity.corrupt"] == damage)
             try identity.login("user")
             try identity.logout()
-            #expect(first.items == second.items)
-        }
-        first.items = [:]
-        _ = launch().anonymousID
-        #expect(first.items == second.items)
-    }
-
-    @Test("an id survives damage to either place, and repairs it")
-    func idSurvivesDamageToEitherPlace() throws {
-        let id = launch().anonymousID
-        for place in [first, second] {
-            place.items["identity"] = [1, 2, 3]
-            let identity = launch()
-            #expect(identity.anonymousID == id)
-            _ = try TestPipeline { identity }
-        }
-        for place in [first, second] {
-            #expect(place.items["identity"]?.count != 3)
-            #expect(place.items["identity.corrupt"] == [1, 2, 3])
+            #expect(first.items["identity"] == second.items["identity"])
         }
     }
 

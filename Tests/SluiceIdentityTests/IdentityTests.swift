@@ -45,16 +45,6 @@ struct IdentityTests {
         #expect(event.loginID == ids[2])
     }
 
-    @Test("a reset creates another anonymous id, and the user stays logged in")
-    func resetKeepsLogin() throws {
-        let old = identity.anonymousID
-        try identity.login("a")
-        let new = try identity.resetAnonymousID()
-        #expect(new != old && new == identity.anonymousID)
-        #expect(identity.loginID == "a")
-        #expect(identity.distinctID == "a")
-    }
-
     @Test("anonymous ids are random UUIDs of version 4")
     func anonymousIDsAreRandomUUIDs() throws {
         let zeros = Identity(persistedIn: .memory)
@@ -91,21 +81,8 @@ struct IdentityTests {
     @Test("concurrent logins never mix two identities")
     func concurrentLoginsMixNoIdentities() async throws {
         let test = try TestPipeline { identity }
-        await withTaskGroup(of: Void.self) { group in
-            for _ in 0..<4 {
-                group.addTask {
-                    for _ in 0..<200 { test.pipeline.track("Event") }
-                }
-            }
-            group.addTask { [identity] in
-                for number in 0..<200 {
-                    do {
-                        try number % 3 == 0 ? identity.logout() : identity.login("user \(number)")
-                    } catch {
-                        Issue.record(error)
-                    }
-                }
-            }
+        await test.trackOnTasks(200) { [identity] in
+            for number in 0..<200 { try number % 3 == 0 ? identity.logout() : identity.login("user \(number)") }
         }
         let events = await test.events().filter { $0.name != "$SignUp" }
         #expect(events.count == 800)

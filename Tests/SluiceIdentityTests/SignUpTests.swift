@@ -33,44 +33,6 @@ extension Identity {
         #expect(event.distinctID == "a" && event.loginID == "a" && event.anonymousID == anonymousID)
     }
 
-    @Test("a login of the current user without properties tracks nothing, also in another launch, and a logout neither")
-    func sameLoginTracksNothing() async throws {
-        let identity = launch()
-        let test = try TestPipeline { identity }
-        try identity.login("a")
-        try identity.login("a")
-        #expect(await test.events().map(\.name) == ["$SignUp"])
-        let next = launch()
-        let second = try TestPipeline { next }
-        try next.login("a")
-        try next.logout()
-        #expect(await second.events().isEmpty)
-    }
-
-    @Test("after a new anonymous id a login is the first again")
-    func loginAfterResetIsAFirstOne() async throws {
-        let identity = Identity(persistedIn: .memory)
-        let test = try TestPipeline { identity }
-        try identity.login("a")
-        try identity.reset()
-        try identity.login("a")
-        try identity.logout()
-        try identity.setAnonymousID("device 7")
-        try identity.login("b")
-        let events = await test.events()
-        #expect(events.map(\.loginID) == ["a", "a", "b"])
-        #expect(events.last?.properties["$original_id"] == "device 7")
-    }
-
-    @Test("a new anonymous id under a login that stays is no sign-up")
-    func newAnonymousIDIsNoSignUp() async throws {
-        let identity = try Identity.loggedIn("a")
-        let test = try TestPipeline { identity }
-        try identity.resetAnonymousID()
-        try identity.login("a")
-        #expect(await test.events().isEmpty)
-    }
-
     @Test("a login before there is a pipeline is tracked once there is one")
     func loginBeforePipelineIsTrackedLater() async throws {
         let identity = launch()
@@ -107,15 +69,6 @@ extension Identity {
         }
         #expect(pipeline.ledger.tracked == 1)
         #expect(said.withLock { $0.map(\.kind) } == [.plugin])
-    }
-
-    @Test("a login with the anonymous id tracks nothing")
-    func sameIDIsNoSignUp() async throws {
-        let identity = Identity(persistedIn: .memory)
-        let test = try TestPipeline { identity }
-        try identity.setAnonymousID("a")
-        try identity.login("a")
-        #expect(await test.events().isEmpty)
     }
 
     @Test("logins of many threads track one $SignUp for each anonymous id")

@@ -90,22 +90,12 @@ struct UserScopeTests {
         #expect(event.properties == ["a": 2])
     }
 
-    /// Inserts an event before each one.
-    private struct Inserter: Processor {
-        let context = PluginContext()
-
-        func process(_ event: inout Event) -> Disposition {
-            context.insert("Inserted", before: event)
-            return .keep
-        }
-    }
-
     @Test("an Identity below gives its ids to events outside of all scopes, and to none in a scope without a user")
     func identityBelowCompletes() async throws {
         let identity = try Identity.loggedIn("server")
         let test = try TestPipeline {
             UserScope()
-            Inserter()
+            Inserter { _ in }
             identity
         }
         func track() { test.pipeline.track("Event") }
@@ -132,5 +122,18 @@ struct UserScopeTests {
         UserScope.with(distinctID: id, anonymousID: "a") { _ = test.pipeline.track("Event") }
         #expect(test.pipeline.ledger.sanitized == [.droppedID: 1])
         #expect(try await test.event().distinctID == "a")
+    }
+}
+
+/// Inserts events before each one.
+struct Inserter: Processor {
+    let context = PluginContext()
+    private let changes: [@Sendable (inout Event) -> Void]
+
+    init(_ changes: (@Sendable (inout Event) -> Void)...) { self.changes = changes }
+
+    func process(_ event: inout Event) -> Disposition {
+        for change in changes { context.insert("Inserted", before: event, configure: change) }
+        return .keep
     }
 }
