@@ -1,6 +1,5 @@
 import Foundation
 import SluiceFilters
-import SluiceMemory
 import SluiceTesting
 import TestSupport
 import Testing
@@ -58,72 +57,66 @@ import Testing
         isDone.wait()
     }
 
-    /// Tracks events before and while a closure interrupts the grant; returns the stored ones.
-    private func names(
-        _ consent: Consent, before: [String] = ["1", "2", "3"],
-        during action: @escaping @Sendable (_ track: @escaping @Sendable (String) -> Void) -> Void
-    ) async throws -> [String] {
-        let pipeline = Locked<Pipeline?>(nil)
-        let interruption = Locked<(@Sendable () -> Void)?>({ action { pipeline.withLock(\.self)?.track($0) } })
+    /// What happens while the first of three held events continues, and the names of the stored events.
+    struct Interruption: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let names: [String]
+        var isOnOtherThread = true
+        let action: @Sendable (Consent, _ track: (String) -> Void) throws -> Void
+    }
+
+    private static let later = (0..<20).map { "Later \($0)" }
+
+    static let interruptions = [
+        Interruption(
+            testDescription: "an event of another thread comes after the held ones, beyond the limit too",
+            names: ["1", "2", "3"] + later + ["After"]
+        ) { _, track in later.forEach(track) },
+        Interruption(
+            testDescription: "an event that a stage tracks passes with the held one, also if it grants once more",
+            names: ["Caused", "1", "2", "3", "After"], isOnOtherThread: false
+        ) { consent, track in
+            try consent.grant()
+            track("Caused")
+        },
+        Interruption(
+            testDescription: "a denial drops the held events that have not continued yet", names: ["1"]
+        ) { consent, _ in try consent.deny() },
+        Interruption(
+            testDescription: "a grant on another thread after a denial lets later events continue",
+            names: ["1", "Later", "After"]
+        ) { consent, track in
+            try consent.deny()
+            try consent.grant()
+            track("Later")
+        },
+    ]
+
+    @Test("held events continue in their order, whatever happens during the grant", arguments: interruptions)
+    func grantIsInterrupted(_ interruption: Interruption) async throws {
+        let consent = Consent(persistedIn: .memory, whilePending: .hold, holdingUpTo: 400)
+        let interrupted = Locked<Pipeline?>(nil)
+        let interrupt: @Sendable () -> Void = {
+            guard let pipeline = interrupted.withLock({ $0.take() }) else { return }
+            do {
+                try interruption.action(consent) { pipeline.track($0) }
+            } catch {
+                Issue.record(error)
+            }
+        }
         let test = try TestPipeline {
             consent
-            Transform { if $0.name == "1" { interruption.withLock { $0.take() }?() } }
+            Transform {
+                guard $0.name == "1" else { return }
+                if interruption.isOnOtherThread { Self.onOtherThread(interrupt) } else { interrupt() }
+            }
         }
-        pipeline.withLock { $0 = test.pipeline }
-        defer { pipeline.withLock { $0 = nil } }
-        for name in before { test.pipeline.track(name) }
+        interrupted.withLock { $0 = test.pipeline }
+        for name in ["1", "2", "3"] { test.pipeline.track(name) }
         try consent.grant()
         #expect(consent.held == 0)
         test.pipeline.track("After")
-        return await test.events().map(\.name)
-    }
-
-    @Test("an event that another thread tracks during the grant comes after the held ones, beyond the limit too")
-    func eventsDuringGrantKeepTheirOrder() async throws {
-        let consent = Consent(persistedIn: .memory, whilePending: .hold, holdingUpTo: 400)
-        let later = (0..<20).map { "Later \($0)" }
-        let names = try await names(consent) { track in
-            Self.onOtherThread { for name in later { track(name) } }
-        }
-        #expect(names == ["1", "2", "3"] + later + ["After"])
-    }
-
-    @Test("an event that a stage tracks for a held one passes with it, also if the stage grants once more")
-    func eventsOfStagesPassDuringGrant() async throws {
-        let consent = consent
-        let names = try await names(consent) { track in
-            do { try consent.grant() } catch { Issue.record(error) }
-            track("Caused")
-        }
-        #expect(names == ["Caused", "1", "2", "3", "After"])
-    }
-
-    @Test("a denial during the grant drops the held events that have not continued yet")
-    func denialDuringGrantDropsRest() async throws {
-        let consent = consent
-        let names = try await names(consent) { _ in
-            Self.onOtherThread {
-                do { try consent.deny() } catch { Issue.record(error) }
-            }
-        }
-        #expect(names == ["1"])
-    }
-
-    @Test("a grant on another thread during the grant and a denial lets later events continue")
-    func secondGrantGoesOn() async throws {
-        let consent = consent
-        let names = try await names(consent) { track in
-            Self.onOtherThread {
-                do {
-                    try consent.deny()
-                    try consent.grant()
-                } catch {
-                    Issue.record(error)
-                }
-                track("Later")
-            }
-        }
-        #expect(names == ["1", "Later", "After"])
+        #expect(await test.events().map(\.name) == interruption.names)
     }
 
     @Test(
@@ -174,13 +167,10 @@ import Testing
     func movedEventsAreDenied(isInRoute: Bool) async throws {
         let consent = Consent(persistedIn: .memory, whilePending: .hold)
         func pipeline() throws -> Pipeline {
-            try Pipeline {
+            let store = RecordingStore()
+            return try Pipeline {
                 if !isInRoute { consent }
-                Route("a") {
-                    if isInRoute { consent }
-                    MemoryStore()
-                    NullTransport()
-                }
+                isInRoute ? store.route("a", consent) : store.route("a")
             }
         }
         let first = try pipeline()

@@ -39,6 +39,7 @@ import Testing
         named { EventNames(denied: [$0, "Debug*"]) }, named { EventNames(allowed: [$0]) },
         named { CriticalEvents(named: [$0]) }, named { reserving($0) },
         short.map { RateLimit(1, per: $0) }, [0, -1, .min].map { RateLimit($0, per: .seconds(1)) },
+        [Pseudonyms(key: Array(0..<15))],
     ]
 
     @Test("an invalid argument is an error when the pipeline is built", arguments: wrong.indices)
@@ -70,6 +71,7 @@ import Testing
         _ = try TestPipeline {
             Deduplication(within: .nanoseconds(1))
             RateLimit(1, per: .milliseconds(1))
+            Pseudonyms(key: Array(0..<16))
             Limits(eventName: .cut(to: 1), properties: .cut(to: 0), string: .cut(to: 0))
             Redaction(
                 keys: ["a", "first name", "\u{645}\u{6CC}\u{200C}\u{631}\u{648}\u{645}", "\u{2764}\u{FE0F}"]

@@ -95,14 +95,4 @@ struct LimitsTests {
         let limits = Limits(properties: .cut(to: 0), string: .cut(to: 0))
         #expect(try #require(limits.processed("Event", ["a": "b"])).properties.isEmpty)
     }
-
-    @Test("only properties from above are limited")
-    func onlyStagesAboveAreLimited() async throws {
-        let test = try TestPipeline {
-            Limits(properties: .cut(to: 1))
-            Transform { $0.properties["added"] = 1 }
-        }
-        test.pipeline.track("Event", ["a": 1, "b": 2])
-        #expect(try await test.event().properties == ["a": 1, "added": 1])
-    }
 }

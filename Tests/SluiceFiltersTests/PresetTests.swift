@@ -246,13 +246,4 @@ import Testing
         let many = Properties((0..<30).map { ("p\($0)", .int($0)) })
         #expect(try #require(Limits(rules).processed("Event", many)).properties.count == 30)
     }
-
-    @Test("cuts are counted in the ledger, once per event")
-    func cutsAreCountedOncePerEvent() async throws {
-        let test = try TestPipeline { Limits(.appCenter) }
-        let long = PropertyValue.string(Self.text(200))
-        for _ in 1...3 { test.pipeline.track("Event", ["a": long, "b": long]) }
-        #expect(test.pipeline.ledger.sanitized == [.truncatedString: 3])
-        _ = await test.events()
-    }
 }

@@ -98,10 +98,4 @@ struct PseudonymsTests {
         #expect(id(0) != Self.fortyTwo)
         #expect(id(0) == daily.pseudonym(of: "42", at: Timestamp(milliseconds: day * 86_400_000)))
     }
-
-    @Test("a short key is refused when the pipeline is built")
-    func refusesShortKey() throws {
-        #expect(throws: SluiceError.self) { try Pseudonyms(key: Array(0..<15)).prepare() }
-        try Pseudonyms(key: Array(0..<16)).prepare()
-    }
 }
