@@ -11,30 +11,28 @@ import Testing
     /// Noon, by UTC.
     private let time = VirtualTime(wallTime: Timestamp(milliseconds: 1_767_268_800_000))
 
-    /// A new launch, after everything is on disk that the earlier ones write in the background.
-    private func launch(utcOffset: Int = 0) async throws -> TestPipeline {
-        try former.next {
+    /// A new launch with these signals, after everything is on disk that the earlier ones write in the background.
+    private func launch(_ signals: Signal..., utcOffset: Int = 0) async throws -> TestPipeline {
+        let test = try former.next {
             try TestPipeline(time: time) {
                 LifecycleEvents(persistedIn: .file(directory.path), utcOffset: { _ in utcOffset })
             }
         }
+        for signal in signals { test.pipeline.signal(signal) }
+        return test
     }
 
     private func flags(_ event: Event) -> [PropertyValue?] {
         [event.properties["$is_first_time"], event.properties["$is_first_day"]]
     }
 
-    @Test("the first $AppStart of an installation is marked, and no later one")
+    @Test("the first $AppStart of an installation is marked, and no later one, and so is a return from the background")
     func firstStartIsMarked() async throws {
-        let first = try await launch()
-        first.pipeline.signal(.didBecomeActive)
-        first.pipeline.signal(.didEnterBackground)
-        first.pipeline.signal(.didBecomeActive)
-        first.pipeline.signal(.didEnterBackground)
+        let first = try await launch(.didBecomeActive, .didEnterBackground, .didBecomeActive, .didEnterBackground)
         let starts = await first.events().filter { $0.name == "$AppStart" }
         #expect(starts.map(flags) == [[true, true], [false, true]])
-        let second = try await launch()
-        second.pipeline.signal(.didBecomeActive)
+        #expect(starts.map { $0.properties["$resume_from_background"] } == [false, true])
+        let second = try await launch(.didBecomeActive)
         #expect(try flags(#require(await second.events().first)) == [false, true])
     }
 
@@ -44,38 +42,33 @@ import Testing
             (0, 11, true), (0, 12, false), (120, 9, true), (120, 10, false), (-720, 11, true), (-720, 23, true),
         ])
     func firstDayEndsAtLocalMidnight(utcOffset: Int, hours: Int, isFirst: Bool) async throws {
-        let first = try await launch(utcOffset: utcOffset)
-        first.pipeline.signal(.didBecomeActive)
-        first.pipeline.signal(.didEnterBackground)
+        _ = try await launch(.didBecomeActive, .didEnterBackground, utcOffset: utcOffset)
         time.advance(by: .seconds(hours * 3_600))
-        let second = try await launch(utcOffset: utcOffset)
-        second.pipeline.signal(.didBecomeActive)
+        let second = try await launch(.didBecomeActive, utcOffset: utcOffset)
         #expect(try flags(#require(await second.events().first)) == [false, .bool(isFirst)])
     }
 
     @Test("a passive launch begins the first day, and is not the first start")
     func passiveLaunchBeginsFirstDay() async throws {
-        let first = try await launch()
-        first.pipeline.signal(.launched(.passive))
+        let first = try await launch(.launched(.passive))
         #expect(try flags(#require(await first.events().first)) == [nil, true])
         time.advance(by: .seconds(86_400))
-        let second = try await launch()
-        second.pipeline.signal(.didBecomeActive)
+        let second = try await launch(.didBecomeActive)
         #expect(try flags(#require(await second.events().first)) == [true, false])
     }
 
-    @Test("without a persistence, properties about earlier launches are left out")
+    @Test("without a persistence, there are neither events of versions nor properties about earlier launches")
     func memoryKnowsNoEarlierLaunches() async throws {
-        let test = try TestPipeline { LifecycleEvents() }
+        let test = try TestPipeline { LifecycleEvents(appVersion: "1.0") }
         test.pipeline.signal(.didBecomeActive)
-        #expect(try flags(#require(await test.events().first)) == [nil, nil])
+        let start = try #require(await test.events().first)
+        #expect(start.name == "$AppStart" && start.properties == ["$resume_from_background": false])
     }
 
     @Test("after a crash, the end is recovered with the last known time")
     func crashedEndIsRecovered() async throws {
         let start = time.wallTime()
-        let crashed = try await launch()
-        crashed.pipeline.signal(.didBecomeActive)
+        let crashed = try await launch(.didBecomeActive)
         await time.waitForSleeper(within: .seconds(15)...(.seconds(15)))
         time.advance(by: .seconds(15))
         // When it sleeps again, it has noted.
@@ -94,15 +87,12 @@ import Testing
 
     @Test("after a crash before the first note, the end is at the start")
     func immediateCrashEndsAtStart() async throws {
-        let crashed = try await launch()
-        crashed.pipeline.signal(.didBecomeActive)
-        let next = try await launch()
-        next.pipeline.signal(.launched(.passive))
+        let crashed = try await launch(.didBecomeActive)
+        let next = try await launch(.launched(.passive))
         let events = await next.events()
         #expect(events.map(\.name) == ["$AppEnd", "$AppStartPassively"])
         #expect(events[0].properties["$event_duration"] == 0.0)
-        let third = try await launch()
-        third.pipeline.signal(.didBecomeActive)
+        let third = try await launch(.didBecomeActive)
         #expect(await third.events().map(\.name) == ["$AppStart"])
         _ = crashed
     }
@@ -136,11 +126,8 @@ import Testing
 
     @Test("a tracked end is not recovered", arguments: [Signal.didEnterBackground, .willTerminate])
     func trackedEndIsNotRecovered(end: Signal) async throws {
-        let first = try await launch()
-        first.pipeline.signal(.didBecomeActive)
-        first.pipeline.signal(end)
-        let next = try await launch()
-        next.pipeline.signal(.didBecomeActive)
+        _ = try await launch(.didBecomeActive, end)
+        let next = try await launch(.didBecomeActive)
         #expect(await next.events().map(\.name) == ["$AppStart"])
     }
 
@@ -152,8 +139,7 @@ import Testing
         ])
     func damagedFileIsKeptAside(text: String) async throws {
         try directory.write(Array(text.utf8), to: "lifecycle.json")
-        let test = try await launch()
-        test.pipeline.signal(.didBecomeActive)
+        let test = try await launch(.didBecomeActive)
         #expect(test.diagnostics.count == 1)
         #expect(try directory.read("lifecycle.json.corrupt") == Array(text.utf8))
         #expect(try flags(#require(await test.events().first)) == [false, false])

@@ -62,7 +62,7 @@ struct LifecycleTests {
         #expect(test.diagnostics.map { $0.message.contains("no signal has come") } == (isReported ? [true] : []))
     }
 
-    @Test("$AppEnd has the time in the foreground, with interruptions, without sleep and background")
+    @Test("$AppEnd has the time in the foreground with interruptions, without sleep and background, never less than 0")
     func endHasForegroundTime() async throws {
         let time = VirtualTime()
         let test = try test(taggerFirst: false, time: time)
@@ -77,29 +77,11 @@ struct LifecycleTests {
             test.pipeline.signal(.didEnterBackground)
             time.advance(by: .seconds(100))
         }
-        let ends = await test.events().filter { $0.name == "$AppEnd" }
-        #expect(ends.map(\.properties) == [["$event_duration": 2_120.457], ["$event_duration": 3_120.457]])
-    }
-
-    @Test("the time in the foreground is never negative")
-    func foregroundTimeIsNeverNegative() async throws {
-        let time = VirtualTime()
-        let test = try test(taggerFirst: false, time: time)
         test.pipeline.signal(.didBecomeActive)
         time.advance(by: .seconds(-5))
         test.pipeline.signal(.didEnterBackground)
-        #expect(await test.events().last?.properties["$event_duration"] == 0.0)
-    }
-
-    @Test("$AppStart marks a return from the background")
-    func startMarksReturn() async throws {
-        let test = try test(taggerFirst: false)
-        for _ in 1...2 {
-            test.pipeline.signal(.didBecomeActive)
-            test.pipeline.signal(.didEnterBackground)
-        }
-        let starts = await test.events().filter { $0.name == "$AppStart" }
-        #expect(starts.map { $0.properties["$resume_from_background"] } == [false, true])
+        let ends = await test.events().filter { $0.name == "$AppEnd" }
+        #expect(ends.map(\.properties) == [2_120.457, 3_120.457, 0].map { ["$event_duration": .double($0)] })
     }
 
     @Test(
@@ -127,20 +109,13 @@ struct LifecycleTests {
             ])
     }
 
-    @Test("an event's own $app_state stays")
-    func eventKeepsItsOwnState() async throws {
-        let test = try TestPipeline { PassiveLaunchTagger() }
-        test.pipeline.signal(.launched(.passive))
-        test.pipeline.track("Event", ["$app_state": "mine"])
-        #expect(try await test.event().properties == ["$app_state": "mine"])
-    }
-
-    @Test("the tagger and the lifecycle events work without each other")
+    @Test("the tagger and the lifecycle events work without each other, and an event's own $app_state stays")
     func taggerAndLifecycleWorkAlone() async throws {
         let tagged = try TestPipeline { PassiveLaunchTagger() }
         tagged.pipeline.signal(.launched(.passive))
         tagged.pipeline.track("Event")
-        #expect(try await tagged.event().properties == ["$app_state": "background"])
+        tagged.pipeline.track("Event", ["$app_state": "mine"])
+        #expect(await tagged.events().map(\.properties) == [["$app_state": "background"], ["$app_state": "mine"]])
         let untagged = try TestPipeline { LifecycleEvents() }
         untagged.pipeline.signal(.launched(.passive))
         #expect(try await untagged.event().properties.isEmpty)

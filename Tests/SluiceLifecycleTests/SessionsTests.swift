@@ -1,5 +1,4 @@
 import SluiceLifecycle
-import SluiceMemory
 import SluiceTesting
 import TestSupport
 import Testing
@@ -235,12 +234,9 @@ import Testing
 
     @Test("extreme intervals work", arguments: [Duration.seconds(Int64.max), .zero, .seconds(-1)])
     func extremeIntervalsWork(interval: Duration) async throws {
-        let pipeline = try Pipeline(environment: PipelineEnvironment(time: time)) {
-            Sessions(persistedIn: .file(directory.path), notingEvery: interval)
-            LifecycleEvents(persistedIn: .file(directory.path), notingEvery: interval)
-            MemoryStore()
-            NullTransport()
-        }
+        let pipeline = try RecordingStore().pipeline(
+            in: PipelineEnvironment(time: time), Sessions(persistedIn: .file(directory.path), notingEvery: interval),
+            LifecycleEvents(persistedIn: .file(directory.path), notingEvery: interval))
         pipeline.signal(.launched(.foreground))
         pipeline.signal(.didBecomeActive)
         await pipeline.shutdown(timeout: .seconds(600))

@@ -8,45 +8,32 @@ import Testing
 struct VersionTests {
     /// A disk, and the events that were stored, in their order: the moments at which a process can be killed.
     private final class Machine: Sendable {
-        struct State {
-            var items: [String: [UInt8]] = [:]
-            /// The items after each change, and the events before it.
-            var moments: [(items: [String: [UInt8]], events: [Event])] = []
-            var events: [Event] = []
-            var isFull = false
+        typealias Moment = (items: [String: [UInt8]], events: [Event])
+
+        let place: MemoryPlace
+        private let history: Locked<(events: [Event], moments: [Moment])>
+
+        init(_ moment: Moment = ([:], [])) {
+            place = MemoryPlace(moment.items)
+            history = Locked((moment.events, []))
+            place.beforeWriting { [weak self] in self?.note() }
         }
 
-        struct Full: Error {}
-
-        let state: Locked<State>
-
-        init(_ items: [String: [UInt8]] = [:], _ events: [Event] = []) {
-            state = Locked(State(items: items, moments: [(items, events)], events: events))
-        }
-
-        var persistence: Persistence {
-            Persistence(
-                named: "\(ObjectIdentifier(self))", read: { item in self.state.withLock { $0.items[item] } },
-                write: { item, bytes in
-                    try self.state.withLock { state in
-                        if state.isFull { throw Full() }
-                        state.items[item] = bytes
-                        state.moments.append((state.items, state.events))
-                    }
-                })
+        /// Notes the moment before a change.
+        private func note() {
+            let items = place.items
+            history.withLock { $0.moments.append((items, $0.events)) }
         }
 
         func stored(_ event: Event) {
-            state.withLock { state in
-                state.events.append(event)
-                state.moments.append((state.items, state.events))
-            }
+            note()
+            history.withLock { $0.events.append(event) }
         }
 
-        /// The events of versions.
-        var versions: [Event] {
-            state.withLock { $0.events.filter { $0.name == "$AppInstall" || $0.name == "$AppUpdate" } }
-        }
+        var persistence: Persistence { place.persistenceWithoutRemoval }
+        var events: [Event] { history.withLock(\.events) }
+        var moments: [Moment] { history.withLock(\.moments) + [(place.items, events)] }
+        var versions: [Event] { events.filter { $0.name == "$AppInstall" || $0.name == "$AppUpdate" } }
     }
 
     private let time = VirtualTime()
@@ -72,7 +59,7 @@ struct VersionTests {
         for (version, build) in [("1.0", "1"), ("1.0", "1"), ("1.0", "2"), ("1.1", "2"), ("1.1", "2"), ("1.0", "1")] {
             try await launch(machine, version, build)
         }
-        #expect(machine.state.withLock { $0.events.first?.name } == "$AppInstall")
+        #expect(machine.events.first?.name == "$AppInstall")
         #expect(machine.versions.map(\.name) == ["$AppInstall", "$AppUpdate", "$AppUpdate", "$AppUpdate"])
         let expected: [Properties] = [
             ["$app_version": "1.0", "$app_build": "1"],
@@ -92,7 +79,7 @@ struct VersionTests {
     func firstSignalCounts(signal: Signal) async throws {
         let machine = Machine()
         try await launch(machine, "1.0", signals: [signal, signal])
-        #expect(machine.state.withLock { $0.events.first?.name } == "$AppInstall")
+        #expect(machine.events.first?.name == "$AppInstall")
         #expect(machine.versions.count == 1)
     }
 
@@ -115,16 +102,9 @@ struct VersionTests {
         let machine = Machine()
         try await launch(machine, "1.0", crashes: true)
         try await launch(machine, "1.1", crashes: true)
-        let events = machine.state.withLock(\.events)
+        let events = machine.events
         #expect(events.map(\.name) == ["$AppInstall", "$AppStart", "$AppEnd", "$AppUpdate", "$AppStart"])
         #expect(events[2].properties["$recovered"] == true)
-    }
-
-    @Test("without a persistence there is no event")
-    func memoryKnowsNoVersions() async throws {
-        let test = try TestPipeline { LifecycleEvents(appVersion: "1.0") }
-        test.pipeline.signal(.didBecomeActive)
-        #expect(await test.events().map(\.name) == ["$AppStart"])
     }
 
     @Test("a user of the time before this processor is not a new one, and gets updates")
@@ -132,7 +112,7 @@ struct VersionTests {
         let machine = Machine()
         try await launch(machine, "1.0", isExistingUser: true)
         #expect(machine.versions.isEmpty)
-        #expect(machine.state.withLock { $0.events.first?.properties["$is_first_time"] } == false)
+        #expect(machine.events.first?.properties["$is_first_time"] == false)
         try await launch(machine, "1.1", isExistingUser: true)
         #expect(machine.versions.map(\.name) == ["$AppUpdate"])
     }
@@ -140,29 +120,21 @@ struct VersionTests {
     @Test("facts without a version, as earlier releases wrote them, are those of an existing user")
     func formerFactsAreKnown() async throws {
         let machine = Machine()
-        let text = #"{"lifecycle":{"has_started":true,"first_day":20454},"checksum":"CHECK"}"#
-        machine.state.withLock { $0.items["lifecycle"] = Array(text.replacing("CHECK", with: checksum(text)).utf8) }
+        let facts = #"{"has_started":true,"first_day":20454}"#
+        let checksum = String(FNV1a(facts.utf8).value, radix: 16)
+        machine.place.items["lifecycle"] = Array(#"{"lifecycle":\#(facts),"checksum":"\#(checksum)"}"#.utf8)
         try await launch(machine, "1.0")
-        #expect(machine.state.withLock { $0.items["lifecycle.corrupt"] } == nil)
+        #expect(machine.place.items["lifecycle.corrupt"] == nil)
         #expect(machine.versions.isEmpty)
         try await launch(machine, "1.1")
         #expect(machine.versions.map(\.name) == ["$AppUpdate"])
-    }
-
-    /// FNV-1a of the object, as the state has it.
-    private func checksum(_ text: String) -> String {
-        let object = text.split(separator: #""lifecycle":"#)[1].split(separator: #","checksum""#)[0]
-        let hash = object.utf8.reduce(0xCBF2_9CE4_8422_2325) { (hash: UInt64, byte) in
-            (hash ^ UInt64(byte)) &* 0x100_0000_01B3
-        }
-        return String(hash, radix: 16)
     }
 
     @Test("after damage nothing is called an installation or an update, and the next update is found")
     func damagedStateIsNoInstallation() async throws {
         let machine = Machine()
         try await launch(machine, "1.0")
-        machine.state.withLock { $0.items["lifecycle"]?.removeLast(3) }
+        machine.place.items["lifecycle"]?.removeLast(3)
         try await launch(machine, "1.1")
         #expect(machine.versions.map(\.name) == ["$AppInstall"])
         try await launch(machine, "1.2")
@@ -174,14 +146,13 @@ struct VersionTests {
         let before = Machine()
         try await launch(before, "1.0")
         for (items, version, name) in [
-            ([:], "1.0", "$AppInstall"), (before.state.withLock(\.items), "1.1", "$AppUpdate"),
+            ([:], "1.0", "$AppInstall"), (before.place.items, "1.1", "$AppUpdate"),
         ] {
-            let whole = Machine(items)
+            let whole = Machine((items, []))
             try await launch(whole, version)
-            let moments = whole.state.withLock(\.moments)
-            #expect(moments.count >= 4)
-            for moment in moments {
-                let next = Machine(moment.items, moment.events)
+            #expect(whole.moments.count >= 4)
+            for moment in whole.moments {
+                let next = Machine(moment)
                 time.advance(by: .seconds(60))
                 try await launch(next, version)
                 try await launch(next, version)
@@ -199,9 +170,9 @@ struct VersionTests {
         let whole = Machine()
         try await launch(whole, "1.0")
         // The facts are on disk, and the event is not stored yet.
-        let killed = whole.state.withLock { $0.moments[1] }
+        let killed = whole.moments[1]
         #expect(killed.events.isEmpty)
-        let next = Machine(killed.items)
+        let next = Machine(killed)
         try await launch(next, "1.1")
         #expect(next.versions.map(\.name) == ["$AppInstall", "$AppUpdate"])
         #expect(next.versions.map { $0.properties["$app_version"] } == ["1.0", "1.1"])
@@ -210,11 +181,11 @@ struct VersionTests {
     @Test("while the state can't be written, no event is tracked; then it is, once")
     func unwritableStateTracksNothing() async throws {
         let machine = Machine()
-        machine.state.withLock { $0.isFull = true }
+        machine.place.fail(at: .write)
         try await launch(machine, "1.0")
         #expect(machine.versions.isEmpty)
-        #expect(machine.state.withLock { $0.events.map(\.name) } == ["$AppStart", "$AppEnd"])
-        machine.state.withLock { $0.isFull = false }
+        #expect(machine.events.map(\.name) == ["$AppStart", "$AppEnd"])
+        machine.place.fail()
         try await launch(machine, "1.0")
         try await launch(machine, "1.0")
         #expect(machine.versions.map(\.name) == ["$AppInstall"])
@@ -228,11 +199,11 @@ struct VersionTests {
             lifecycle
             Transform { machine.stored($0) }
         }
-        machine.state.withLock { $0.isFull = true }
+        machine.place.fail(at: .write)
         test.pipeline.signal(.launched(.foreground))
         #expect(machine.versions.isEmpty)
         #expect(test.diagnostics.count == 1)
-        machine.state.withLock { $0.isFull = false }
+        machine.place.fail()
         test.pipeline.signal(.didBecomeActive)
         test.pipeline.signal(.didEnterBackground)
         #expect(machine.versions.count == 1)
