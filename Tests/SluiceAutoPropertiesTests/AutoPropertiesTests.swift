@@ -53,22 +53,17 @@ struct AutoPropertiesTests {
         #expect(try properties(system)["$process_name"] == name.map { .string($0) })
     }
 
-    @Test("the properties of the kernel and the host are set")
-    func kernelAndHostAreSet() throws {
-        let kernel = SystemReader.Kernel(name: "Linux", release: "6.1.0", machine: "aarch64", hostName: "web-3")
+    @Test(
+        "the properties of the kernel and the host are set, except empty ones",
+        arguments: [
+            (("Linux", "6.1.0", "aarch64", "web-3"), ["Linux", "6.1.0", "aarch64", "web-3"]),
+            (("", " ", "", ""), [nil, nil, nil, nil]),
+        ] as [((String, String, String, String), [PropertyValue?])])
+    func kernelAndHostAreSet(values: (String, String, String, String), expected: [PropertyValue?]) throws {
+        let kernel = SystemReader.Kernel(name: values.0, release: values.1, machine: values.2, hostName: values.3)
         let properties = try properties(SystemReader(kernel: kernel, processorCount: 8))
-        #expect(properties["$os"] == "Linux")
-        #expect(properties["$kernel_version"] == "6.1.0")
-        #expect(properties["$architecture"] == "aarch64")
-        #expect(properties["$host_name"] == "web-3")
+        #expect(["$os", "$kernel_version", "$architecture", "$host_name"].map { properties[$0] } == expected)
         #expect(properties["$cpu_count"] == 8)
-    }
-
-    @Test("empty values from the kernel are left out")
-    func emptyKernelValuesAreLeftOut() throws {
-        let kernel = SystemReader.Kernel(name: "", release: " ", machine: "", hostName: "")
-        let names = try properties(SystemReader(kernel: kernel)).map(\.name)
-        #expect(!names.contains { ["$os", "$kernel_version", "$architecture", "$host_name"].contains($0) })
     }
 
     @Test(

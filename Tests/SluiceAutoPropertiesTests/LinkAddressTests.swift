@@ -4,6 +4,25 @@ import Testing
 @testable import SluiceAutoProperties
 
 @Suite struct LinkAddressTests {
+    @Test(
+        "campaigns are read from the queries of URLs of all kinds",
+        arguments: [
+            ("https://a.example/?utm_source=a%20b+c%2Bd", "a b c+d"),
+            ("https://a.example?utm_source=x#utm_source=y", "x"), ("https://a.example/#/route?utm_source=x", nil),
+            ("https://a.example/?utm_source=&utm_source=x", "x"), ("https://a.example/?utm_source=x&utm_source=y", "x"),
+            ("https://[2001:db8::1]:8080/?utm_source=x", "x"), ("http://[::1?utm_source=x", "x"),
+            ("mailto:a@b.example?utm_source=x", "x"), ("shop:product/7?utm_source=x", "x"), ("?utm_source=x", "x"),
+            ("utm_source=x", nil), ("https://a.example/?a=1?utm_source=x", nil),
+            ("https://a.example/?utm%5Fsource=x", "x"), ("https://a.example/?UTM_SOURCE=x", nil),
+            ("https://a.example/?utm_source=%E2%82%AC", "€"), ("https://a.example/?utm_source=日本", "日本"),
+            ("https://a.example/?utm_source", nil), ("https://a.example/?utm_source=a=b", "a=b"), ("", nil), ("?", nil),
+            ("#", nil), ("://", nil), ("//", nil), ("https://", nil), ("https://a.example/?&&=&=x&utm_source=x&", "x"),
+            ("https://a.example/?utm_source=a%00b", "a\0b"),
+        ] as [(String, String?)])
+    func campaignIsRead(url: String, source: String?) {
+        #expect(LinkAddress(url, secrets: SecretNames([])).campaign["utm_source"] == source)
+    }
+
     @Test("a URL is truncated between characters, and its last parameter isn't read")
     func truncationIsBetweenCharacters() {
         for shift in 0..<4 {

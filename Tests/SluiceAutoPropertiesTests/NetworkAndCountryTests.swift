@@ -65,12 +65,4 @@ import Testing
         let system = SystemReader(environment: { $0 == "LANG" ? locale : nil })
         #expect(try properties(system)["$country"] == country.map { .string($0) })
     }
-
-    @Test("you can set another country")
-    func hostSetsCountry() throws {
-        let auto = AutoProperties(system: SystemReader(environment: { $0 == "LANG" ? "de_DE" : nil }))
-        auto.register(["$country": "AT", "$carrier": "A1"])
-        let properties = try #require(auto.processed()).properties
-        #expect(properties["$country"] == "AT" && properties["$carrier"] == "A1")
-    }
 }
