@@ -1,5 +1,6 @@
 import SluicePlan
 import SluiceTesting
+import TestSupport
 import Testing
 
 @Suite("TrackingPlan: the violations of an event")
@@ -89,17 +90,8 @@ struct ViolationTests {
             """#, required: #"["email", "phone"]"#)
         let values: Properties = ["email": "jo@example.com", "phone": "1", "cards": ["1234"]]
         let (checked, unchecked) = (RecordingStore(), RecordingStore())
-        let first = try Pipeline {
-            PlanCheck(plan)
-            checked
-            NullTransport()
-        }
-        first.track("Purchase", values)
-        let second = try Pipeline {
-            unchecked
-            NullTransport()
-        }
-        second.track("Purchase", values)
+        try checked.pipeline(PlanCheck(plan)).track("Purchase", values)
+        try unchecked.pipeline().track("Purchase", values)
         try expect(checked, conformsTo: plan)
         try expect(unchecked, conformsTo: plan)
         #expect(
@@ -119,10 +111,7 @@ struct ViolationTests {
     func recordedEventsConform() throws {
         let plan = try shop(#""sku": {"type": "string"}"#, required: #"["sku"]"#)
         let store = RecordingStore()
-        let pipeline = try Pipeline {
-            store
-            NullTransport()
-        }
+        let pipeline = try store.pipeline()
         pipeline.track("Purchase", ["sku": "A"])
         try expect(store, conformsTo: plan)
         pipeline.track("Purchase")

@@ -2,9 +2,6 @@ import SluiceTesting
 import Testing
 
 @Suite struct RecordingStoreTests {
-    @Test("a RecordingStore passes the contract")
-    func recordingStorePasses() async throws { try await StoreContract.check { RecordingStore() } }
-
     @Test("events are there when track returns, and stay after their delivery")
     func eventsStay() async throws {
         let store = RecordingStore()

@@ -3,8 +3,16 @@ import SluiceTesting
 import Testing
 
 @Suite struct StoreContractTests {
-    @Test("a faulty store without faults passes the contract")
-    func faultyStoreWithoutFaultsPasses() async throws { try await StoreContract.check { FaultyStore(MemoryStore()) } }
+    @Test(
+        "a store that keeps every promise passes the contract, so a defect is the reason of each failure",
+        arguments: [
+            ("RecordingStore", { @Sendable in RecordingStore() }),
+            ("FaultyStore", { @Sendable in FaultyStore(MemoryStore()) }),
+            ("a broken store without a defect", { @Sendable in BrokenStore(.none) }),
+        ] as [(String, @Sendable () -> any Store)])
+    func soundStoresPass(name: String, make: @Sendable () -> any Store) async throws {
+        try await StoreContract.check(make)
+    }
 
     @Test("a persistent store passes the contract")
     func persistentStorePasses() async throws {
@@ -13,9 +21,6 @@ import Testing
             LastingStore(at: place, isEmpty: true)
         }
     }
-
-    @Test("the broken store without a defect passes the contract, so a defect is the reason of each failure")
-    func storeWithoutDefectPasses() async throws { try await StoreContract.check { BrokenStore(.none) } }
 
     @Test(
         "every broken promise is found",
@@ -78,7 +83,6 @@ final class BrokenStore: Store {
         var handedOut = 0
         var rejected = 0
         var lastLine: EventLine?
-        var batches: [Batch.ID: Batch] = [:]
     }
     private let state = Locked(State())
 
@@ -138,7 +142,6 @@ final class BrokenStore: Store {
         }
         state.withLock { state in
             state.last = batch
-            state.batches[batch.id] = batch
             state.handedOut += batch.events.count
         }
         switch defect {
