@@ -7,36 +7,29 @@ import Testing
 @Suite struct DurationMeasureTests {
     private let time = VirtualTime()
 
-    private func duration(_ timers: DurationTimer, _ pass: (VirtualTime) -> Void) async throws -> PropertyValue? {
-        let test = try TestPipeline(time: time) { timers }
-        timers.start("Watch")
-        pass(time)
-        timers.end("Watch")
-        return try await test.event().properties["$event_duration"]
-    }
-
     @Test("by the continuous clock the machine's sleep counts, and setting the clock doesn't")
     func continuousClockCountsSleep() async throws {
         let timers = DurationTimer(countsSleep: true)
-        let result = try await duration(timers) { time in
-            time.advance(by: .seconds(1))
-            time.suspendMachine(for: .seconds(10))
-            time.setWallTime(Timestamp(milliseconds: 0))
-        }
-        #expect(result == 11_000.0)
+        let test = try TestPipeline(time: time) { timers }
+        timers.start("Watch")
+        time.advance(by: .seconds(1))
+        time.suspendMachine(for: .seconds(10))
+        time.setWallTime(Timestamp(milliseconds: 0))
+        timers.end("Watch")
+        #expect(await test.durations() == [11_000.0])
     }
 
-    @Test("a duration above the limit is left out and counted, one at the limit is not")
-    func overlongDurationIsLeftOut() async throws {
-        let timers = DurationTimer(limit: .seconds(10))
+    @Test(
+        "a duration above the limit, which is a day by default, is left out and counted, one at the limit is not",
+        arguments: [(DurationTimer(limit: .seconds(10)), 10), (DurationTimer(), 86_400)])
+    func overlongDurationIsLeftOut(timers: DurationTimer, limit: Int) async throws {
         let test = try TestPipeline(time: time) { timers }
-        for length in [10, 11] {
+        for length in [limit, limit + 1] {
             timers.start("Watch")
             time.advance(by: .seconds(length))
             timers.end("Watch", ["length": .int(length)])
         }
-        let events = await test.events()
-        #expect(events.map { $0.properties["$event_duration"] } == [10_000.0, nil])
+        #expect(await test.durations() == [.double(Double(limit) * 1_000), nil])
         #expect(test.pipeline.ledger.sanitized == [.overlongDuration: 1])
     }
 
@@ -51,11 +44,5 @@ import Testing
                 #expect(error?.code == .invalidArgument)
             }
         }
-    }
-
-    @Test("by default no duration is longer than a day")
-    func defaultLimitIsADay() async throws {
-        let result = try await duration(DurationTimer()) { $0.advance(by: .seconds(86_401)) }
-        #expect(result == nil)
     }
 }

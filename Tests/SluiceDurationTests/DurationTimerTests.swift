@@ -25,6 +25,10 @@ struct DurationTimerTests {
         case end(_ name: String = "A")
         case remove(_ name: String)
         case clear
+        /// Starts a timer `A`, and keeps its token under this name.
+        case keep(String)
+        case use(String, @Sendable (DurationTimer, DurationToken) -> Void)
+        case release(String)
         case track(_ name: String)
         case signal(Signal)
         /// Waits longer.
@@ -44,8 +48,11 @@ struct DurationTimerTests {
         }
     }
 
-    private func perform(_ step: Step) {
+    private func perform(_ step: Step, _ tokens: inout [String: DurationToken]) {
         switch step {
+        case .keep(let key): tokens[key] = timers.start("A")
+        case .use(let key, let verb): tokens[key].map { verb(timers, $0) }
+        case .release(let key): tokens[key] = nil
         case .start(let name): timers.start(name)
         case .pause(let name): timers.pause(name)
         case .resume(let name): timers.resume(name)
@@ -122,6 +129,29 @@ struct DurationTimerTests {
             .wait(3), .signal(.didBecomeActive), .resume("B"), .wait(5), .end(), .end("B")),
     ]
 
+    static let tokens = [
+        Use(
+            "two timers of one name run beside each other", [2_000, 2_000], .keep("1"), .keep("2"),
+            .use("1") { $0.end($1) }, .use("2") { $0.end($1) }),
+        Use(
+            "each timer is paused, resumed and removed by its token", [4_000, 6_000, nil], .keep("1"), .keep("2"),
+            .keep("3"), .use("1") { $0.pause($1) }, .use("3") { $0.remove($1) }, .use("1") { $0.resume($1) },
+            .use("1") { $0.end($1) }, .use("2") { $0.end($1) }, .use("3") { $0.end($1) }),
+        Use(
+            "a name refers to the timer that was started last", [1_000, nil, 4_000], .keep("1"), .start(), .end(),
+            .end(), .use("1") { $0.end($1) }),
+        Use(
+            "a timer that ended by its token has ended by its name too", [1_000, nil], .keep("1"),
+            .use("1") { $0.end($1) }, .end()),
+        Use(
+            "a timer ends with its token once another one has its name", [2_000], .keep("1"), .start(), .release("1"),
+            .end()),
+        Use(
+            "the background pauses each timer, and the foreground resumes it", [2_000, 4_000], .keep("1"), .keep("2"),
+            .use("1") { $0.pause($1) }, .signal(.didEnterBackground), .wait(7), .signal(.didBecomeActive),
+            .use("1") { $0.end($1) }, .use("2") { $0.end($1) }),
+    ]
+
     /// With scenes, the system tells of the background a moment after the launch.
     static let launches = [Signal.Launch.passive, .prewarmed].map { launch in
         Use(
@@ -131,10 +161,42 @@ struct DurationTimerTests {
             .signal(.didBecomeActive), .wait(5), .end(), .end("B"), .end("C"))
     }
 
-    @Test("a host's use of timers gives these durations", arguments: uses + background + launches)
+    @Test("a host's use of timers gives these durations", arguments: uses + background + tokens + launches)
     func useGivesDurations(use: Use) async {
-        for step in use.steps { perform(step) }
+        var tokens: [String: DurationToken] = [:]
+        for step in use.steps { perform(step, &tokens) }
         #expect(await test.durations() == use.durations.map { $0.map { .double($0) } })
+    }
+
+    @Test("a token of another set of timers ends no timer, and neither does that of a screen")
+    func foreignTokenEndsNothing() async {
+        let (other, screens) = (DurationTimer(), Screens())
+        let (screen, foreign) = (screens.enter("Download"), other.start("Download"))
+        let own = timers.start("Download")
+        #expect(own.name == "Download")
+        time.advance(by: .seconds(1))
+        for token in [screen, foreign] {
+            timers.pause(token)
+            timers.end(token)
+            timers.remove(token)
+        }
+        time.advance(by: .seconds(1))
+        timers.end(own)
+        #expect(await test.durations() == [nil, nil, 2_000.0])
+    }
+
+    @Test("after a thousand timers the oldest is forgotten, and the first and each thousandth loss is reported")
+    func timersAreBounded() async {
+        let tokens = (0...1_000).map { timers.start("\($0)") }
+        #expect(
+            test.diagnostics.map(\.message) == [
+                "DurationTimer: more than 1,000 timers run, so the oldest is forgotten (1 so far): end your timers"
+            ])
+        let more = (0..<1_000).map { timers.start("More \($0)") }
+        #expect(test.diagnostics.count == 2)
+        timers.end(tokens[0])
+        timers.end(more[999])
+        #expect(await test.durations() == [nil, 0.0])
     }
 
     // MARK: Values
