@@ -40,14 +40,6 @@ import Testing
         #expect(CollectionSettings(persistedIn: .file(directory.path)).isEnabled)
     }
 
-    @Test("settings in memory last for one launch")
-    func memoryLastsOneLaunch() throws {
-        let settings = CollectionSettings(persistedIn: .memory)
-        try settings.setEnabled(false)
-        #expect(settings.processed() == nil)
-        #expect(CollectionSettings(persistedIn: .memory).isEnabled)
-    }
-
     @Test("a setting that can't be kept lasts until the process ends")
     func unkeptSettingLastsUntilExit() throws {
         let directory = TemporaryDirectory()

@@ -85,15 +85,7 @@ import Testing
         #expect(identity.boundIDs.count == 32 && identity.groups.count == 32)
     }
 
-    @Test("an alias is an event with both ids")
-    func aliasTracksBothIDs() async throws {
-        try identity.alias("old-42")
-        let event = try await test.event()
-        #expect(event.name == "$Alias" && event.distinctID == "a")
-        #expect(event.properties == ["$alias": "old-42"])
-    }
-
-    @Test("the verbs about users and items track events")
+    @Test("the verbs about users and items, and an alias, track events of the user")
     func profileAndItemVerbsTrackEvents() async throws {
         identity.profile.set(["plan": "pro"])
         identity.profile.setOnce(["first_seen": "today"])
@@ -105,6 +97,7 @@ import Testing
         identity.profile.delete()
         try identity.setItem("book", "7", ["title": "A"])
         try identity.deleteItem("book", "7")
+        try identity.alias("old-42")
         let events = await test.events()
         let expected: [(String, Properties)] = [
             ("$ProfileSet", ["$set": ["plan": "pro"]]), ("$ProfileSetOnce", ["$set_once": ["first_seen": "today"]]),
@@ -113,7 +106,7 @@ import Testing
             ("$ProfileUnset", ["$unset": ["plan", "city"]]), ("$ProfileUnset", ["$unset": ["plan"]]),
             ("$ProfileDelete", [:]),
             ("$ItemSet", ["$item_type": "book", "$item_id": "7", "$item": ["title": "A"]]),
-            ("$ItemDelete", ["$item_type": "book", "$item_id": "7"]),
+            ("$ItemDelete", ["$item_type": "book", "$item_id": "7"]), ("$Alias", ["$alias": "old-42"]),
         ]
         #expect(events.map(\.name) == expected.map(\.0))
         #expect(events.map(\.properties) == expected.map(\.1))

@@ -21,12 +21,17 @@ struct UserScopeTests {
         #expect(events[1].properties.isEmpty)
     }
 
-    @Test("without a distinct id, it is the login id, or the anonymous id")
-    func distinctIDFollowsOthers() async throws {
+    @Test(
+        "without a distinct id, it is the login id, or the anonymous id; an invalid one is left out and counted",
+        arguments: [
+            (nil, "l", "l"), (nil, nil, "a"), ("", nil, "a"), (" ", nil, "a"), ("a\0b", nil, "a"),
+            (String(repeating: "x", count: 256), nil, "a"),
+        ] as [(String?, String?, String)])
+    func distinctIDFollowsOthers(distinctID: String?, loginID: String?, expected: String) async throws {
         let test = try TestPipeline { UserScope() }
-        UserScope.with(loginID: "l", anonymousID: "a") { _ = test.pipeline.track("A") }
-        UserScope.with(anonymousID: "a") { _ = test.pipeline.track("B") }
-        #expect(await test.events().map(\.distinctID) == ["l", "a"])
+        UserScope.with(distinctID: distinctID, loginID: loginID, anonymousID: "a") { _ = test.pipeline.track("Event") }
+        #expect(test.pipeline.ledger.sanitized == (distinctID == nil ? [:] : [.droppedID: 1]))
+        #expect(try await test.event().distinctID == expected)
     }
 
     @Test("child tasks and tasks of the scope have its user, and detached tasks don't")
@@ -114,14 +119,6 @@ struct UserScopeTests {
             #expect(found.map(\.loginID) == [nil, nil, nil, nil, nil, nil, "server"])
             #expect(found.dropLast().allSatisfy { $0.anonymousID == nil } && found.last?.anonymousID != nil)
         }
-    }
-
-    @Test("an invalid id is left out and counted", arguments: ["", " ", "a\0b", String(repeating: "x", count: 256)])
-    func invalidIDIsLeftOut(id: String) async throws {
-        let test = try TestPipeline { UserScope() }
-        UserScope.with(distinctID: id, anonymousID: "a") { _ = test.pipeline.track("Event") }
-        #expect(test.pipeline.ledger.sanitized == [.droppedID: 1])
-        #expect(try await test.event().distinctID == "a")
     }
 }
 
