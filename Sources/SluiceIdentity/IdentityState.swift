@@ -61,9 +61,7 @@ final class IdentityState: Sendable {
         self.report = report
         self.initial = initial
         self.renewed = renewed
-        var isShared = false
-        if case .directory? = places.whole.first?.plain { isShared = true }
-        memory = Locked(Memory(isShared: isShared))
+        memory = Locked(Memory(isShared: places.whole.first?.isShared ?? false))
     }
 
     // MARK: Reading
