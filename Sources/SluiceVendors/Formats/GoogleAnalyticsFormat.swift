@@ -94,20 +94,19 @@ private enum GoogleNames {
         var length: Int { self == .userProperty ? 24 : 40 }
     }
 
-    private static let reserved: [Kind: Set<String>] = [.event: reservedEvents, .userProperty: reservedProperties]
-
-    private static let reservedEvents: Set = [
-        "ad_activeview", "ad_click", "ad_exposure", "ad_query", "ad_reward", "adunit_exposure", "app_background",
-        "app_clear_data", "app_exception", "app_remove", "app_store_refund", "app_store_subscription_cancel",
-        "app_store_subscription_convert", "app_store_subscription_renew", "app_update", "app_upgrade",
-        "dynamic_link_app_open", "dynamic_link_app_update", "dynamic_link_first_open", "error", "firebase_campaign",
-        "first_open", "first_visit", "in_app_purchase", "notification_dismiss", "notification_foreground",
-        "notification_open", "notification_receive", "notification_send", "os_update", "session_start",
-        "user_engagement",
-    ]
-
-    private static let reservedProperties: Set = [
-        "first_open_after_install", "first_open_time", "first_visit_time", "last_deep_link_referrer", "user_id",
+    private static let reserved: [Kind: Set<String>] = [
+        .event: [
+            "ad_activeview", "ad_click", "ad_exposure", "ad_query", "ad_reward", "adunit_exposure", "app_background",
+            "app_clear_data", "app_exception", "app_remove", "app_store_refund", "app_store_subscription_cancel",
+            "app_store_subscription_convert", "app_store_subscription_renew", "app_update", "app_upgrade",
+            "dynamic_link_app_open", "dynamic_link_app_update", "dynamic_link_first_open", "error", "firebase_campaign",
+            "first_open", "first_visit", "in_app_purchase", "notification_dismiss", "notification_foreground",
+            "notification_open", "notification_receive", "notification_send", "os_update", "session_start",
+            "user_engagement",
+        ],
+        .userProperty: [
+            "first_open_after_install", "first_open_time", "first_visit_time", "last_deep_link_referrer", "user_id",
+        ],
     ]
 
     private static let reservedPrefixes = ["firebase_", "ga_", "google_", "gtag_"]
