@@ -22,6 +22,22 @@ extension PropertyValue {
     }
 }
 
+extension JSONWriter {
+    /// Writes a list with an object for each element.
+    package mutating func objects<Elements: Sequence>(
+        _ elements: Elements, _ write: (inout JSONWriter, Elements.Element) throws -> Void
+    ) rethrows {
+        try array(elements) { json, element in try json.object { try write(&$0, element) } }
+    }
+
+    /// Writes a member whose value is a list with an object for each element.
+    package mutating func objects<Elements: Sequence>(
+        _ name: String, _ elements: Elements, _ write: (inout JSONWriter, Elements.Element) throws -> Void
+    ) rethrows {
+        try array(name, elements) { json, element in try json.object { try write(&$0, element) } }
+    }
+}
+
 extension HTTPRequest {
     /// Sets a body of JSON, written into a buffer for the batch.
     package mutating func setJSON(
@@ -72,15 +88,6 @@ extension EventLine {
     func canonicalID() throws(SluiceError) -> EventID {
         guard let id else { throw SluiceError(.malformedLine, "not a canonical event line: no id") }
         return id
-    }
-}
-
-extension Event {
-    /// The properties that have no field of their own in the record.
-    package func properties(without names: NameSet) -> Properties {
-        var properties = properties
-        properties.removeAll { names.contains($0.name) }
-        return properties
     }
 }
 

@@ -25,13 +25,10 @@ struct AWSStreamFormat: WireFormat {
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
         try request.setJSONObject(for: batch, as: "application/x-amz-json-1.1") {
             $0[isFirehose ? "DeliveryStreamName" : "StreamName"] = stream
-            try $0.array("Records", batch.events) { json, line in
-                let key = isFirehose ? nil : try Self.partitionKey(of: line)
-                json.object {
-                    // Firehose joins the records.
-                    $0["Data"] = HTTPEncoding.base64(isFirehose ? line.json + [0x0A] : line.json)
-                    $0["PartitionKey"] = key
-                }
+            try $0.objects("Records", batch.events) {
+                // Firehose joins the records.
+                $0["Data"] = HTTPEncoding.base64(isFirehose ? $1.json + [0x0A] : $1.json)
+                $0["PartitionKey"] = isFirehose ? nil : try Self.partitionKey(of: $1)
             }
         }
         request.setHeader(

@@ -22,10 +22,7 @@ struct DatadogFormat: WireFormat {
         request.appendPath("api", "v2", "logs", replacing: ["api/v1/input", "v1/input"])
         request.setHeader("DD-API-KEY", apiKey)
         try request.setJSON(for: batch) { json in
-            try json.array(batch.events) { json, line in
-                let event = try line.record()
-                json.object { write(event, to: &$0) }
-            }
+            try json.objects(batch.events) { write(try $1.record(), to: &$0) }
         }
     }
 

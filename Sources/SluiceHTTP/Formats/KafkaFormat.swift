@@ -13,13 +13,10 @@ struct KafkaFormat: WireFormat {
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
         request.appendPath("topics", topic)
         try request.setJSONObject(for: batch, as: "application/vnd.kafka.json.v2+json") {
-            try $0.array("records", batch.events) { json, line in
-                let key = try line.person()
-                json.object {
-                    // Redpanda would store a null as the text "null".
-                    $0["key"] = key
-                    $0.raw("value", line.json)
-                }
+            try $0.objects("records", batch.events) {
+                // Redpanda would store a null as the text "null".
+                $0["key"] = try $1.person()
+                $0.raw("value", $1.json)
             }
         }
         request.setHeader("Accept", "application/vnd.kafka.v2+json")

@@ -25,17 +25,11 @@ struct OTLPFormat: WireFormat {
             }
         }
         request.setJSONObject(for: batch) {
-            $0.array("resourceLogs", resources) { json, resource in
-                json.object {
-                    $0.object("resource") {
-                        $0.array("attributes", resource.attributes) { $0.attribute($1.name, $1.value) }
-                    }
-                    $0.array("scopeLogs", [resource.events]) { json, events in
-                        json.object {
-                            $0.object("scope", Self.scope)
-                            $0.array("logRecords", events) { json, event in json.object { Self.write(event, to: &$0) } }
-                        }
-                    }
+            $0.objects("resourceLogs", resources) { json, resource in
+                json.object("resource") { $0.attributes(resource.attributes) }
+                json.objects("scopeLogs", [resource.events]) {
+                    $0.object("scope", Self.scope)
+                    $0.objects("logRecords", $1) { Self.write($1, to: &$0) }
                 }
             }
         }
@@ -92,18 +86,17 @@ struct OTLPFormat: WireFormat {
             ("anonymous_id", event.anonymousID), ("login_id", event.loginID),
         ]
         let own = ids.compactMap { name, id in id.map { Property(name, .string($0)) } }
-        let rest = event.properties(without: resourceProperties)
-        let properties = rest.map { Property($0.outerName(beside: names), $0.value) }
-        json.array("attributes", own + properties) { $0.attribute($1.name, $1.value) }
+        let rest = event.properties.filter { !resourceProperties.contains($0.name) }
+        json.attributes(own + rest.map { Property($0.outerName(beside: names), $0.value) })
     }
 }
 
 extension JSONWriter {
-    /// A `KeyValue` of OTLP.
-    fileprivate mutating func attribute(_ name: String, _ value: PropertyValue) {
-        object {
-            $0["key"] = name
-            $0.object("value") { $0.anyValue(value) }
+    /// Writes a list with a `KeyValue` of OTLP for each property.
+    fileprivate mutating func attributes(_ properties: some Sequence<Property>, as name: String = "attributes") {
+        objects(name, properties) { json, property in
+            json["key"] = property.name
+            json.object("value") { $0.anyValue(property.value) }
         }
     }
 
@@ -115,10 +108,8 @@ extension JSONWriter {
         case .double: self["doubleValue"] = value
         case .bool: self["boolValue"] = value
         case .date(let date): self["stringValue"] = date.description
-        case .array(let array):
-            object("arrayValue") { $0.array("values", array) { json, value in json.object { $0.anyValue(value) } } }
-        case .object(let object):
-            self.object("kvlistValue") { $0.array("values", object) { $0.attribute($1.name, $1.value) } }
+        case .array(let array): object("arrayValue") { $0.objects("values", array) { $0.anyValue($1) } }
+        case .object(let object): self.object("kvlistValue") { $0.attributes(object, as: "values") }
         case .null: break
         }
     }

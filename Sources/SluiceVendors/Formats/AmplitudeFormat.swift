@@ -23,7 +23,7 @@ struct AmplitudeFormat: WireFormat {
             $0.object("options") { $0["min_id_length"] = 1 }
             $0["client_upload_time"] = sendTime
             let records = try batch.events.flatMap { Self.records(of: try $0.vendorRecord()) }
-            $0.array("events", records) { json, record in json.object { write(record, to: &$0) } }
+            $0.objects("events", records) { write($1, to: &$0) }
         }
     }
 

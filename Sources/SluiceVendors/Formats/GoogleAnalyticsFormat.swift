@@ -41,7 +41,7 @@ struct GoogleAnalyticsFormat: WireFormat {
             if !properties.isEmpty {
                 $0.object("user_properties", Properties(properties.map { ($0.name, ["value": $0.value]) }))
             }
-            $0.array("events", events) { json, event in json.object { Self.write(event, to: &$0) } }
+            $0.objects("events", events) { Self.write($1, to: &$0) }
         }
     }
 

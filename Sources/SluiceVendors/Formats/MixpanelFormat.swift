@@ -56,7 +56,7 @@ struct MixpanelFormat: WireFormat {
         }
         request.setJSON(for: batch) { json in
             if isForEvents {
-                json.array(events) { json, event in json.object { write(event, to: &$0) } }
+                json.objects(events) { write($1, to: &$0) }
             } else {
                 json.array(events.flatMap(updates)) { $0.object($1) }
             }

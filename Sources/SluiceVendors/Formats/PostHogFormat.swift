@@ -27,9 +27,8 @@ struct PostHogFormat: WireFormat {
         try request.setJSONObject(for: batch) {
             $0["created_at"] = firstTime.description
             if isHistoricalMigration { $0["historical_migration"] = true }
-            try $0.array("batch", batch.events) { json, line in
-                let event = records.event(try line.vendorRecord(), isNested: false)
-                json.object { Self.write(event, to: &$0) }
+            try $0.objects("batch", batch.events) {
+                Self.write(records.event(try $1.vendorRecord(), isNested: false), to: &$0)
             }
         }
     }
@@ -118,15 +117,13 @@ struct PostHogBatchFormat: WireFormat {
             $0["api_key"] = apiKey
             $0["historical_migration"] = .bool(isHistoricalMigration)
             $0["sent_at"] = sendTime
-            try $0.array("batch", batch.events) { json, line in
-                let event = records.event(try line.vendorRecord(), isNested: true)
-                json.object {
-                    $0["event"] = event.name
-                    $0["distinct_id"] = event.anyDistinctID
-                    $0["uuid"] = event.id.description
-                    $0.object("properties", event.properties)
-                    $0["timestamp"] = event.time.description
-                }
+            try $0.objects("batch", batch.events) {
+                let event = records.event(try $1.vendorRecord(), isNested: true)
+                $0["event"] = event.name
+                $0["distinct_id"] = event.anyDistinctID
+                $0["uuid"] = event.id.description
+                $0.object("properties", event.properties)
+                $0["timestamp"] = event.time.description
             }
         }
     }

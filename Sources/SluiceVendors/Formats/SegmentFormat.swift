@@ -31,14 +31,12 @@ struct SegmentFormat: WireFormat {
         if request.retryCount > 0 { request.setHeader("X-Retry-Count", String(request.retryCount)) }
         let sendTime = request.sendTime.description
         try request.setJSONObject(for: batch) {
-            try $0.array("batch", batch.events) { json, line in
-                var event = try line.vendorRecord()
+            try $0.objects("batch", batch.events) {
+                var event = try $1.vendorRecord()
                 VendorNames.application.apply(to: &event)
-                json.object {
-                    write(event, to: &$0)
-                    $0[isRudderStack ? "originalTimestamp" : "timestamp"] = event.time.description
-                    if isRudderStack { $0["sentAt"] = sendTime }
-                }
+                write(event, to: &$0)
+                $0[isRudderStack ? "originalTimestamp" : "timestamp"] = event.time.description
+                if isRudderStack { $0["sentAt"] = sendTime }
             }
             $0["sentAt"] = sendTime
         }

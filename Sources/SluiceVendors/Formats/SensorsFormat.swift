@@ -16,7 +16,7 @@ struct SensorsFormat: WireFormat {
         var writer = batch.makeWriter()
         let sendTime = request.sendTime
         let events = try batch.events.flatMap { Self.events(for: try $0.vendorRecord(keepsEmptyChanges: true)) }
-        writer.array(events) { json, event in json.object { Self.write(event, sendTime, to: &$0) } }
+        writer.objects(events) { Self.write($1, sendTime, to: &$0) }
         let array = writer.bytes
         guard let file = Gzip.file(of: array, by: deflater ?? .system ?? .storing) ?? Gzip.file(of: array, by: .storing)
         else {

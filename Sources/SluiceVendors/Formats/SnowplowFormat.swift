@@ -23,12 +23,9 @@ struct SnowplowFormat: WireFormat {
         let sendTime = String(request.sendTime.milliseconds)
         try request.setJSONObject(for: batch) {
             $0["schema"] = Self.snowplow + "/payload_data/jsonschema/1-0-4"
-            try $0.array("data", batch.events) { json, line in
-                let event = try line.vendorRecord()
-                json.object {
-                    write(event, to: &$0)
-                    $0["stm"] = sendTime
-                }
+            try $0.objects("data", batch.events) {
+                write(try $1.vendorRecord(), to: &$0)
+                $0["stm"] = sendTime
             }
         }
     }

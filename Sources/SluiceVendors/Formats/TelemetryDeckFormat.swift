@@ -25,10 +25,7 @@ struct TelemetryDeckFormat: WireFormat {
         }
         request.closePath()
         try request.setJSON(for: batch, as: "application/json; charset=utf-8") { json in
-            try json.array(batch.events) { json, line in
-                let event = try line.vendorRecord()
-                json.object { write(event, to: &$0) }
-            }
+            try json.objects(batch.events) { write(try $1.vendorRecord(), to: &$0) }
         }
     }
 
