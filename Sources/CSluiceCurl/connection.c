@@ -55,7 +55,7 @@ static size_t receive(sluice_curl_connection *connection, bool is_head, const ch
     sluice_curl.easy_getinfo(connection->easy, CURL_INFO_SIZE_UPLOAD, &sent);
     connection->result.is_confirmed = (uint64_t)sent >= request->body_count;
     if (!connection->result.is_confirmed) connection->result.is_early = true;
-    return (is_head ? request->receive_head : request->receive_body)(request->context, bytes, count) ? count : 0;
+    return request->receive(request->context, is_head, bytes, count) ? count : 0;
 }
 
 static size_t receive_head(const char *bytes, size_t size, size_t count, void *context) {

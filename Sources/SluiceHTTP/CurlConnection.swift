@@ -82,17 +82,12 @@
                 method: method, url: url, headers: headers, body: body, body_count: count,
                 connect_milliseconds: timeouts.connect.timerMilliseconds,
                 total_milliseconds: timeouts.total.timerMilliseconds,
-                receive_head: { take($0, $1, $2) { $0.takeHead($1) } },
-                receive_body: { take($0, $1, $2) { $0.takeBody($1) } }, context: response)
+                receive: { context, isHead, bytes, count in
+                    guard let response = context?.assumingMemoryBound(to: ReceivedResponse.self) else { return false }
+                    let bytes = UnsafeRawBufferPointer(start: bytes, count: count)
+                    return isHead ? response.pointee.takeHead(bytes) : response.pointee.takeBody(bytes)
+                }, context: response)
             return sluice_curl_send(pointer, &request)
         }
-    }
-
-    private func take(
-        _ context: UnsafeMutableRawPointer?, _ bytes: UnsafeRawPointer?, _ count: Int,
-        _ body: (inout ReceivedResponse, UnsafeRawBufferPointer) -> Bool
-    ) -> Bool {
-        guard let response = context?.assumingMemoryBound(to: ReceivedResponse.self) else { return false }
-        return body(&response.pointee, UnsafeRawBufferPointer(start: bytes, count: count))
     }
 #endif

@@ -14,14 +14,13 @@
                 try openClient().check()
                 let connection = try #require(sluice_curl_create())
                 defer { sluice_curl_free(connection) }
-                let raise: sluice_curl_receiver = { _, _, _ in pthread_kill(pthread_self(), SIGPIPE) == 0 }
                 let result = "GET".withCString { method in
                     server.url.withCString { url in
                         "".withCString { headers in
                             var request = sluice_curl_request(
                                 method: method, url: url, headers: headers, body: nil, body_count: 0,
-                                connect_milliseconds: 60_000, total_milliseconds: 60_000, receive_head: raise,
-                                receive_body: raise, context: nil)
+                                connect_milliseconds: 60_000, total_milliseconds: 60_000,
+                                receive: { _, _, _, _ in pthread_kill(pthread_self(), SIGPIPE) == 0 }, context: nil)
                             _ = sluice_curl_begin(connection)
                             return sluice_curl_send(connection, &request)
                         }

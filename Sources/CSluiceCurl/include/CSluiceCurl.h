@@ -26,9 +26,6 @@ sluice_curl_availability sluice_curl_load(void (*occupy)(void));
 /// The system's text for the failure of `sluice_curl_load` in this thread; null if there is none, or if it was read before.
 const char *sluice_curl_load_error(void);
 
-/// Takes a line of the response's head, a line of its trailer, or bytes of its body. False ends the request.
-typedef bool (*sluice_curl_receiver)(void *context, const void *bytes, size_t count);
-
 typedef struct {
     const char *method;
     const char *url;
@@ -38,9 +35,9 @@ typedef struct {
     size_t body_count;
     long connect_milliseconds;
     long total_milliseconds;
-    sluice_curl_receiver receive_head;
-    /// Gets the chunks of a body as they are.
-    sluice_curl_receiver receive_body;
+    /// Takes a line of the response's head or of its trailer, or bytes of its body with the chunks as they are. False ends the
+    /// request.
+    bool (*receive)(void *context, bool is_head, const void *bytes, size_t count);
     void *context;
 } sluice_curl_request;
 
