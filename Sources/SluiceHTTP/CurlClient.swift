@@ -25,9 +25,7 @@
             self.time = time
         }
 
-        func check() throws(SluiceError) { try CurlClient.load() }
-
-        private static func load() throws(SluiceError) {
+        func check() throws(SluiceError) {
             let advice: String
             switch sluice_curl_load({ occupyStandardDescriptors() }) {
             case SLUICE_CURL_AVAILABLE: return
@@ -69,7 +67,7 @@
             while let connection = kept.withLock({ $0.popLast() }) {
                 if connection.isKept, now - connection.created < CurlClient.greatestAge { return connection }
             }
-            try CurlClient.load()
+            try check()
             return try CurlConnection(created: now)
         }
 
