@@ -150,7 +150,8 @@ extension HTTPFormat {
     ///   - tenant: The `X-Scope-OrgID`, if your Loki has several tenants.
     /// - Returns: The format.
     public static func loki(labels: [String: String], tenant: String? = nil) -> HTTPFormat {
-        HTTPFormat(LokiFormat(labels: labels, tenant: tenant))
+        // Loki requires a label.
+        HTTPFormat(LokiFormat(labels: labels.isEmpty ? ["app": "sluice"] : labels, tenant: tenant))
     }
 
     /// Records for a Kafka topic, by version 2 of Confluent's REST Proxy, Redpanda or Karapace.

@@ -2,14 +2,8 @@ import Sluice
 
 /// `/loki/api/v1/push` of Grafana Loki, which recognizes retries by time, line and labels.
 struct LokiFormat: WireFormat {
-    private let labels: [String: String]
-    private let tenant: String?
-
-    init(labels: [String: String], tenant: String?) {
-        // Loki requires a label.
-        self.labels = labels.isEmpty ? ["app": "sluice"] : labels
-        self.tenant = tenant
-    }
+    let labels: [String: String]
+    let tenant: String?
 
     var maximumBatchSize: BatchSize { BatchSize(events: 10_000, bytes: 1_000_000) }
     var maximumBodyBytes: Int { 4_000_000 }
