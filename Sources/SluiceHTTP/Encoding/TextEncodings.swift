@@ -16,12 +16,7 @@ public enum HTTPEncoding {
     public static func percentEncoded(_ text: String) -> String { text.percentEncoded }
 }
 
-extension [UInt8] {
-    package var base64: [UInt8] { Base64.encode(self) }
-}
-
 extension String {
-    var base64: String { String(decoding: Array(utf8).base64, as: UTF8.self) }
     package var percentEncoded: String { String(decoding: utf8.percentEncoded, as: UTF8.self) }
 }
 

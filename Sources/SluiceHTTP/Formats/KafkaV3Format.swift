@@ -19,7 +19,7 @@ struct KafkaV3Format: WireFormat {
         try request.setJSON(for: batch) { json in
             for line in batch.events {
                 let key = try line.person()
-                let id = try line.canonicalID().description.base64
+                let id = HTTPEncoding.base64(try line.canonicalID().description.utf8)
                 json.object {
                     if let key { $0.object("key", ["type": "STRING", "data": .string(key)]) }
                     $0.object("value") {

@@ -22,7 +22,7 @@ struct SensorsFormat: WireFormat {
         else {
             throw SluiceError(.inputOutput, "the events can't be compressed")
         }
-        let list = file.base64
+        let list = Base64.encode(file)
         request.body = Array("crc=\(list.javaHashCode)&gzip=1&data_list=".utf8) + list.percentEncoded
     }
 

@@ -142,7 +142,7 @@ struct BodyTests {
         var stored = HTTPRequest(url: "https://host/sa", sendTime: Timestamp(milliseconds: 1_767_225_660_000))
         try SensorsFormat(token: nil, deflater: .storing).encode(.allKinds(), into: &stored)
         let file = try #require(Gzip.file(of: Array(ExpectedBodies.sensors.utf8), by: .storing))
-        let list = file.base64
+        let list = Base64.encode(file)
         let form = "crc=\(list.javaHashCode)&gzip=1&data_list=" + String(decoding: list.percentEncoded, as: UTF8.self)
         #expect(String(decoding: stored.body, as: UTF8.self) == form)
     }

@@ -15,12 +15,14 @@ enum FurtherBodies {
 
     static let kinesis =
         #"{"StreamName":"events","Records":["#
-        + zip(ExpectedBodies.lines, ["u/1", ids[1], "a2"]).map { #"{"Data":"\#($0.base64)","PartitionKey":"\#($1)"}"# }
+        + zip(ExpectedBodies.lines, ["u/1", ids[1], "a2"])
+        .map { #"{"Data":"\#(HTTPEncoding.base64($0.utf8))","PartitionKey":"\#($1)"}"# }
         .joined(separator: ",") + "]}"
 
     static let firehose =
         #"{"DeliveryStreamName":"events","Records":["#
-        + ExpectedBodies.lines.map { #"{"Data":"\#(($0 + "\n").base64)"}"# }.joined(separator: ",") + "]}"
+        + ExpectedBodies.lines.map { #"{"Data":"\#(HTTPEncoding.base64(($0 + "\n").utf8))"}"# }
+        .joined(separator: ",") + "]}"
 
     private static let list = #"[1,[\"x\",null],{\"k\":2.0}]"#
     private static let object = #"{\"inner\":{\"deep\":\"y\"}}"#

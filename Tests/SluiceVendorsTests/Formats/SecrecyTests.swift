@@ -19,7 +19,7 @@ struct SecrecyTests {
 
     static let secret = FormatSample.secret
     /// The secret, also as in a header of Basic authorization.
-    static let needles = [secret, "\(secret):".base64, "svc:\(secret)".base64]
+    static let needles = [secret] + ["\(secret):", "svc:\(secret)"].map { HTTPEncoding.base64($0.utf8) }
 
     static func expectNothing(in text: String, _ location: SourceLocation = #_sourceLocation) {
         for needle in needles {
