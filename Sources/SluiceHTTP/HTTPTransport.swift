@@ -28,7 +28,6 @@ public final class HTTPTransport: Transport {
     private let headers: [String: String]
     private let configuration: Configuration
     let client: any HTTPClient
-    private let compresses: Bool
     /// The clocks of the pipeline that has opened the transport.
     private let time = Locked<any TimeSource>(PipelineEnvironment.systemTime)
     /// Gets the note about a missing zlib. Nil when it was given.
@@ -52,7 +51,6 @@ public final class HTTPTransport: Transport {
         self.headers = headers
         self.configuration = configuration
         client = configuration.client ?? SystemClient(configuration.timeouts, time)
-        compresses = configuration.gzip && format.wire.acceptsGzip
         clock = ClockCorrection(configuration, time)
     }
 
@@ -198,7 +196,7 @@ public final class HTTPTransport: Transport {
             request.setHeader(name, value)
         }
         if request.header("User-Agent") == nil { request.setHeader("User-Agent", "Sluice") }
-        if compresses, request.body.count > HTTPRequest.gzipThreshold { compress(&request) }
+        if configuration.gzip, format.acceptsGzip, request.body.count > HTTPRequest.gzipThreshold { compress(&request) }
         let unsigned = request
         try await configuration.sign?(&request)
         // No retry can mend a signed request that can't be sent.
