@@ -67,12 +67,12 @@ extension HTTPResponse {
         guard let text = header("X-RateLimit-Reset"), text.isDigits, let value = Int64(text) else { return nil }
         // Larger numbers would overflow below if the response's date is before 1970.
         let number = min(value, 1 << 50)
-        let milliseconds: Int64
-        switch number {
-        case ..<100_000_000: milliseconds = number * 1_000
-        case ..<100_000_000_000: milliseconds = number * 1_000 - date(or: now).milliseconds
-        default: milliseconds = number - date(or: now).milliseconds
-        }
+        let milliseconds =
+            switch number {
+            case ..<100_000_000: number * 1_000
+            case ..<100_000_000_000: number * 1_000 - date(or: now).milliseconds
+            default: number - date(or: now).milliseconds
+            }
         return .milliseconds(min(max(milliseconds, 0), 3_600_000))
     }
 
