@@ -32,11 +32,9 @@ struct SnowplowFormat: WireFormat {
 
     /// The collector confirms with 200 and `ok`.
     func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
-        let isConfirmed = response.body.isEmpty || response.body.elementsEqual("ok".utf8)
-        guard response.status / 100 == 2, !isConfirmed || !response.isComplete else {
-            return .all(response.verdict(confirmedBy: 200, of: "Snowplow"))
-        }
-        return .all(.unrecognized("Snowplow"))
+        let isConfirmed = response.isComplete && (response.body.isEmpty || response.body.elementsEqual("ok".utf8))
+        if response.status / 100 == 2, !isConfirmed { return .all(.unrecognized("Snowplow")) }
+        return .all(response.verdict(confirmedBy: 200, of: "Snowplow"))
     }
 
     /// Every value is a string.
