@@ -26,10 +26,18 @@ package final class KeepingClient: HTTPClient {
         }
         return try respond(request, number)
     }
+}
 
+extension HTTPClient {
     /// A transport that sends its requests, uncompressed, with this client.
-    package func transport(_ format: HTTPFormat = .jsonArray, to url: String = "https://h") -> HTTPTransport {
-        HTTPTransport(to: url, format: format, configuration: .init(gzip: false, client: self))
+    package func transport(
+        _ format: HTTPFormat = .jsonArray, to url: String = "https://h",
+        clockCorrection: HTTPTransport.Configuration.ClockCorrection = .off,
+        sign: (@Sendable (inout HTTPRequest) async throws -> Void)? = nil
+    ) -> HTTPTransport {
+        HTTPTransport(
+            to: url, format: format,
+            configuration: .init(gzip: false, client: self, clockCorrection: clockCorrection, sign: sign))
     }
 }
 

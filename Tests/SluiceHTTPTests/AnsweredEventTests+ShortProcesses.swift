@@ -21,7 +21,7 @@ extension AnsweredEventTests {
             delivery: policy, isDeliveryPaused: true, environment: .seeded(time, UInt64(client.requests))
         ) {
             store
-            HTTPTransport(to: "https://host/", format: .ndjson, configuration: .init(gzip: false, client: client))
+            client.transport(.ndjson)
         }
         events(pipeline)
         pipeline.resumeDelivery()
@@ -93,7 +93,7 @@ extension AnsweredEventTests {
         for launch in 0..<12 {
             let pipeline = try Pipeline(environment: .seeded(time, UInt64(client.requests))) {
                 JSONLStore(at: directory.path)
-                HTTPTransport(to: "https://host/", format: .ndjson, configuration: .init(gzip: false, client: client))
+                client.transport(.ndjson)
             }
             track([-1] + Array(launch * 20 + 1...launch * 20 + 20), pipeline)
             pipeline.expectSuspension(in: .seconds(30))

@@ -32,8 +32,7 @@ struct AnsweredEventTests {
             environment: .seeded(time), onDiagnostic: onDiagnostic
         ) {
             store
-            HTTPTransport(
-                to: "https://host/", format: Self.format(format), configuration: .init(gzip: false, client: client))
+            client.transport(Self.format(format))
         }
     }
 
@@ -138,10 +137,8 @@ struct AnsweredEventTests {
         for (answer, kinds) in [reset, (.status(403), [.paused, .resumed, .paused, .resumed]), (nil, [])] {
             let time = VirtualTime()
             let client = Gateway(.status(403))
-            let told = Locked<[Diagnostic]>([])
-            let pipeline = try pipeline(MemoryStore(), client, time) { diagnostic in
-                told.withLock { $0.append(diagnostic) }
-            }
+            let told = Arrivals<Diagnostic>()
+            let pipeline = try pipeline(MemoryStore(), client, time) { told.add($0) }
             for number in 1...2 {
                 client.answerAll(answer)
                 track([number], pipeline)
@@ -152,13 +149,13 @@ struct AnsweredEventTests {
             if answer == nil {
                 track([-1] + Array(3...50), pipeline)
                 let last = await drain(pipeline, time, from: 51, rounds: 40)
-                #expect(told.withLock { $0.map(\.kind) } == [.searching, .rejected])
-                let message = told.withLock { $0.last?.message } ?? ""
+                #expect(told.all.map(\.kind) == [.searching, .rejected])
+                let message = told.all.last?.message ?? ""
                 #expect(message.hasPrefix("1 event became a dead letter: "))
                 #expect(message.hasSuffix("the last one: poison)"))
                 try await expect(pipeline, client, upTo: last, bad: 1, statuses: [403])
             } else {
-                #expect(told.withLock { $0.map(\.kind) } == kinds)
+                #expect(told.all.map(\.kind) == kinds)
                 await pipeline.shutdown(timeout: .zero)
             }
         }

@@ -31,9 +31,7 @@ extension ClockCorrectionTests {
                 let date = TimeServer.httpDate(Timestamp(milliseconds: now))
                 return HTTPResponse(status: 200, headers: hasDate ? [("Date", date)] : [])
             }
-            let transport = HTTPTransport(
-                to: "https://h", format: .ndjson,
-                configuration: .init(gzip: false, client: client, clockCorrection: .learned(keptIn: persistence)))
+            let transport = client.transport(.ndjson, clockCorrection: .learned(keptIn: persistence))
             try transport.open(in: PipelineEnvironment(time: self))
             var errors: [Int64] = []
             for _ in 0..<events {

@@ -1,3 +1,4 @@
+import HTTPTestSupport
 import Sluice
 import SluiceMemory
 import SluiceTesting
@@ -51,9 +52,7 @@ struct ClockCorrectionTests {
         ) throws {
             time = VirtualTime()
             server = make(time)
-            transport = HTTPTransport(
-                to: "https://h", format: format,
-                configuration: .init(gzip: false, client: server, clockCorrection: .learned(keptIn: persistence)))
+            transport = server.transport(format, clockCorrection: .learned(keptIn: persistence))
             try transport.open(in: .virtual(time))
         }
 
@@ -110,15 +109,15 @@ struct ClockCorrectionTests {
         arguments: ["{", "{}", #"{"clock":{"skew":5},"checksum":"0"}"#])
     func damagedStateIsIgnored(text: String) async throws {
         let persistence = Persistence(named: text, read: { _ in Array(text.utf8) }, write: { _, _ in })
-        let told = Locked<[Diagnostic]>([])
+        let told = Arrivals<Diagnostic>()
         let transport = HTTPTransport(
             to: "https://h", configuration: .init(clockCorrection: .learned(keptIn: persistence)))
-        _ = try Pipeline(onDiagnostic: { diagnostic in told.withLock { $0.append(diagnostic) } }) {
+        _ = try Pipeline(onDiagnostic: told.add) {
             MemoryStore()
             transport
         }
-        #expect(told.withLock { $0.map(\.kind) } == [.note])
-        #expect(told.withLock { $0.first?.message.hasPrefix("clock correction: clock in \(text) is damaged") } == true)
+        #expect(told.all.map(\.kind) == [.note])
+        #expect(told.all.first?.message.hasPrefix("clock correction: clock in \(text) is damaged") == true)
         let bench = try Bench(persistedIn: persistence) { TimeServer(time: $0, ahead: 86_400_000) }
         #expect(bench.transport.clockSkew == nil)
         #expect(try await bench.error() == -86_400_000)

@@ -1,3 +1,4 @@
+import HTTPTestSupport
 import Sluice
 import Testing
 
@@ -34,7 +35,7 @@ struct FailureTests {
 
     @Test("a missing library doesn't stop the build: the route goes on hold, and check() throws it")
     func missingLibraryIsAHold() async throws {
-        let transport = HTTPTransport(to: "https://h", configuration: .init(client: MissingLibrary()))
+        let transport = MissingLibrary().transport()
         try transport.open()
         #expect(try await transport.send(.small) == .all(.hold(reason: "install it")))
         let error = #expect(throws: SluiceError.self) { try transport.check() }

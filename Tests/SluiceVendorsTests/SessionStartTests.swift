@@ -20,9 +20,7 @@ struct SessionStartTests {
         // Two days behind the virtual clock.
         let date = HTTPResponse(status: 200, headers: [("Date", "Tue, 30 Dec 2025 00:00:00 GMT")])
         let (time, client) = (VirtualTime(), KeepingClient(responding: date))
-        let transport = HTTPTransport(
-            to: "https://h", format: format,
-            configuration: .init(gzip: false, client: client, clockCorrection: .learned(keptIn: .memory)))
+        let transport = client.transport(format, clockCorrection: .learned(keptIn: .memory))
         try transport.open(in: .virtual(time))
         let id = EventID.make(at: time.wallTime()).description
         let event = Event(

@@ -102,12 +102,9 @@ struct InfluxDBShardTests {
         let textShards = Set(row.textShards.map { (first + $0) / row.shard })
         let shards = Shards(hours: row.shard, texts: textShards)
         let client = KeepingClient { request, _ in shards.answer(request) }
-        let told = Locked<[Diagnostic]>([])
+        let told = Arrivals<Diagnostic>()
         let time = VirtualTime()
-        let pipeline = try Pipeline(
-            isDeliveryPaused: true, environment: .virtual(time),
-            onDiagnostic: { one in told.withLock { $0.append(one) } }
-        ) {
+        let pipeline = try Pipeline(isDeliveryPaused: true, environment: .virtual(time), onDiagnostic: told.add) {
             MemoryStore()
             client.transport(.influxDBV1(database: "d"), to: "https://h")
         }
@@ -126,7 +123,7 @@ struct InfluxDBShardTests {
         #expect(Set(letters) == Set(bad.map { .int($0) }))
         #expect(shards.written.withLock(\.count) == row.events.count - bad.count)
         #expect(client.requests.count <= row.requests, "\(client.requests.count)")
-        #expect(!told.withLock(\.self).contains { [.searching, .paused].contains($0.kind) })
+        #expect(!told.all.contains { [.searching, .paused].contains($0.kind) })
         let ledger = await pipeline.shutdown(timeout: .zero)
         #expect(ledger.isBalanced && ledger.routes[0].waiting == 0)
     }

@@ -11,7 +11,7 @@ struct HostilePipeline {
 
     let time: VirtualTime
     let pipeline: Pipeline
-    private let diagnosed: Locked<[Diagnostic]>
+    private let told = Arrivals<Diagnostic>()
 
     /// - Parameter random: The random numbers. By default half of their range, which makes every wait predictable.
     init(
@@ -19,18 +19,15 @@ struct HostilePipeline {
         timeouts: HTTPTimeouts = HTTPTimeouts(), policy: DeliveryPolicy = .standard,
         random: @escaping @Sendable () -> UInt64 = { 1 << 63 }
     ) throws {
-        let diagnosed = Locked<[Diagnostic]>([])
         let time = VirtualTime()
         var configuration = HTTPTransport.Configuration(timeouts)
         configuration.gzip = false
-        self.diagnosed = diagnosed
         self.time = time
         var policy = policy
         // The alarm for the interval would be the first one.
         policy.flushInterval = HostilePipeline.interval
         pipeline = try Pipeline(
-            delivery: policy, environment: PipelineEnvironment(time: time, random: random),
-            onDiagnostic: { diagnostic in diagnosed.withLock { $0.append(diagnostic) } }
+            delivery: policy, environment: PipelineEnvironment(time: time, random: random), onDiagnostic: told.add
         ) {
             JSONLStore(at: directory)
             HTTPTransport(to: url, format: format, configuration: configuration)
@@ -38,7 +35,7 @@ struct HostilePipeline {
     }
 
     var ledger: RouteLedger { pipeline.ledger.routes[0] }
-    var diagnostics: [Diagnostic.Kind] { diagnosed.withLock { $0.map(\.kind) } }
+    var diagnostics: [Diagnostic.Kind] { told.all.map(\.kind) }
 
     func track(_ numbers: Range<Int>) {
         for number in numbers { pipeline.track("Event", ["number": .int(Int64(number))]) }
