@@ -7,64 +7,47 @@ import Testing
 struct FramingTests {
     private static let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
-    /// The error for a response that repeats a piece until the client closes.
-    private func failure(of beginning: String, repeating piece: String) async throws -> String {
-        let closed = Arrivals<Bool>()
-        let server = try Server { connection in
-            _ = try connection.readRequest()
-            try connection.write(beginning)
-            let pieces = String(repeating: piece, count: 16_384 / piece.utf8.count + 1)
-            do {
-                while true { try connection.write(pieces) }
-            } catch {
-                closed.add(true)
-            }
-        }
-        let transport = try openTransport(to: server.url, timeouts: .long)
-        let error = await #expect(throws: SluiceError.self) { try await transport.send(.small) }
-        #expect(try await closed.next())
-        let place = " (127.0.0.1:\(server.port))"
-        let message = error?.message ?? ""
-        #expect(message.hasSuffix(place))
-        return String(message.dropLast(place.count))
-    }
-
     #if !canImport(Darwin)
-        @Test(
-            "endless trailers and chunk extensions fail, and the connection is closed",
-            arguments: [
+        /// The beginning of a response, a piece that follows until the client closes, and the reasons for which it fails.
+        static let endless: [(beginning: String, piece: String, reasons: [String])] =
+            [
                 ("2\r\n{}\r\n0\r\n", "X-Trailer: 1\r\n"), ("2\r\n{}\r\n0\r\n", "xxxxxxxxxxxxxxxx"),
                 ("2\r\n{}\r\n0;", "x"), ("2;", "x=y;"), ("", "1;x\r\ny\r\n"),
                 ("", "00000000000000000000000000000000"),
-            ])
-        func endlessFramingIsRefused(beginning: String, piece: String) async throws {
-            let message = try await failure(of: Self.chunked + beginning, repeating: piece)
-            let reasons = [
-                "the response's chunk extensions or trailers are too long", "the response's body is too long",
-                "Failure when receiving data from the peer",
+            ].map { beginning, piece in
+                let reasons = [
+                    "the response's chunk extensions or trailers are too long", "the response's body is too long",
+                    "Failure when receiving data from the peer",
+                ]
+                return (chunked + beginning, piece, reasons)
+            }
+            + [
+                ("", "HTTP/1.1 103 Early Hints\r\nLink: </>\r\n\r\n", ["the response's head is too long"]),
+                (
+                    "HTTP/1.1 200 OK\r\nX: ", "x",
+                    ["a line of the response's head is too long, or the system is out of memory"]
+                ),
             ]
-            #expect(reasons.contains { message == "the HTTP request failed: \($0)" }, "\(message)")
-        }
+            + ["hello\r\n\r\n", "SSH-2.0-OpenSSH\r\n", "\u{0}\u{1}\r\n"].map { ($0, $0, ["the response isn't HTTP"]) }
 
-        @Test("endless interim responses fail, and the connection is closed")
-        func endlessInterimResponsesAreRefused() async throws {
-            let message = try await failure(of: "", repeating: "HTTP/1.1 103 Early Hints\r\nLink: </>\r\n\r\n")
-            #expect(message == "the HTTP request failed: the response's head is too long")
-        }
-
-        @Test("a head with a line of 3 MB fails with a plain reason")
-        func overlongHeaderLineHasPlainReason() async throws {
-            let message = try await failure(of: "HTTP/1.1 200 OK\r\nX: ", repeating: "x")
-            let reason = "a line of the response's head is too long, or the system is out of memory"
-            #expect(message == "the HTTP request failed: \(reason)")
-        }
-
-        @Test(
-            "garbage fails with a plain reason",
-            arguments: ["hello\r\n\r\n", "SSH-2.0-OpenSSH\r\n", "\u{0}\u{1}\r\n"])
-        func garbageHasPlainReason(garbage: String) async throws {
-            let message = try await failure(of: garbage, repeating: garbage)
-            #expect(message == "the HTTP request failed: the response isn't HTTP")
+        @Test("an endless response fails with a plain reason, and the connection is closed", arguments: endless)
+        func endlessResponseFails(beginning: String, piece: String, reasons: [String]) async throws {
+            let closed = Arrivals<Bool>()
+            let server = try Server { connection in
+                _ = try connection.readRequest()
+                try connection.write(beginning)
+                let pieces = String(repeating: piece, count: 16_384 / piece.utf8.count + 1)
+                do {
+                    while true { try connection.write(pieces) }
+                } catch {
+                    closed.add(true)
+                }
+            }
+            let transport = try openTransport(to: server.url, timeouts: .long)
+            let error = await #expect(throws: SluiceError.self) { try await transport.send(.small) }
+            #expect(try await closed.next())
+            let messages = reasons.map { "the HTTP request failed: \($0) (127.0.0.1:\(server.port))" }
+            #expect(messages.contains(error?.message ?? ""), "\(error?.message ?? "")")
         }
     #endif
 

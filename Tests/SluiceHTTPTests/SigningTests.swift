@@ -11,7 +11,7 @@ struct SigningTests {
         private var tokens: [String]
         private(set) var refusals: [Bool] = []
 
-        init(_ tokens: String...) {
+        init(_ tokens: [String]) {
             self.tokens = tokens
         }
 
@@ -27,42 +27,23 @@ struct SigningTests {
         KeepingClient { request, _ in HTTPResponse(status: request.header("X-Token") == token ? 200 : 401) }
     }
 
-    private static func send(_ client: KeepingClient, _ tokens: Tokens) async throws -> [Fate] {
-        let transport = HTTPTransport(
-            to: "https://h",
-            configuration: .init(client: client) { request in
-                request.setHeader("X-Token", await tokens.token(isRefused: request.wasUnauthorized))
-            })
-        return try await transport.send(.small).fates(of: 1)
-    }
+    /// The tokens in their order, the accepted one, the ones that are sent, and the result.
+    static let rows: [(tokens: [String], accepted: String, sent: [String], fate: Fate)] = [
+        (["a"], "a", ["a"], .accepted), (["a", "b"], "b", ["a", "b"], .accepted),
+        // The same token isn't tried a second time, and a fresh one that is refused too holds the route.
+        (["a"], "b", ["a"], .hold), (["a", "b", "c"], "d", ["a", "b"], .hold),
+    ]
 
-    @Test("a signature can wait for its token")
-    func signatureWaits() async throws {
-        let server = Self.client(accepting: "a")
-        let tokens = Tokens("a")
-        #expect(try await Self.send(server, tokens) == [.accepted])
-        #expect(server.requests.count == 1)
-        #expect(await tokens.refusals == [false])
-    }
-
-    @Test("a 401 with a fresh token is tried once, immediately")
-    func freshTokenIsTried() async throws {
-        let server = Self.client(accepting: "b")
-        let tokens = Tokens("a", "b")
-        #expect(try await Self.send(server, tokens) == [.accepted])
-        try #require(server.requests.map { $0.header("X-Token") } == ["a", "b"])
-        #expect(server.requests[0].body == server.requests[1].body)
-        #expect(await tokens.refusals == [false, true])
-    }
-
-    @Test("the same token isn't tried a second time, and a fresh one that is refused too holds the route")
-    func refusedTokensHold() async throws {
-        let same = Self.client(accepting: "b")
-        #expect(try await Self.send(same, Tokens("a")) == [.hold])
-        #expect(same.requests.count == 1)
-        let fresh = Self.client(accepting: "d")
-        #expect(try await Self.send(fresh, Tokens("a", "b", "c")) == [.hold])
-        #expect(fresh.requests.map { $0.header("X-Token") } == ["a", "b"])
+    @Test("a signature can wait for its token, and a fresh one is tried once after a 401, immediately", arguments: rows)
+    func freshTokenIsTried(row: (tokens: [String], accepted: String, sent: [String], fate: Fate)) async throws {
+        let (server, tokens) = (Self.client(accepting: row.accepted), Tokens(row.tokens))
+        let transport = server.transport { request in
+            request.setHeader("X-Token", await tokens.token(isRefused: request.wasUnauthorized))
+        }
+        #expect(try await transport.send(.small).fates(of: 1) == [row.fate])
+        #expect(server.requests.map { $0.header("X-Token") } == row.sent)
+        #expect(Set(server.requests.map(\.body)).count == 1)
+        #expect(await tokens.refusals == (row.accepted == row.tokens[0] ? [false] : [false, true]))
     }
 
     @Test("without a signature, a 401 is not repeated")
@@ -82,15 +63,10 @@ struct SigningTests {
         ] as [(String, String, String, String?, String)])
     func wrongKeysHold(name: String, access: String, secret: String, token: String?, region: String) async throws {
         let client = KeepingClient()
-        let transport = HTTPTransport(
-            to: "https://h",
-            configuration: .init(
-                client: client,
-                sign: { request in
-                    request.signForAWS(
-                        accessKey: access, secretKey: secret, sessionToken: token, region: region, service: "kinesis")
-                }))
-        try transport.open(in: PipelineEnvironment())
+        let transport = client.transport { request in
+            request.signForAWS(
+                accessKey: access, secretKey: secret, sessionToken: token, region: region, service: "kinesis")
+        }
         let verdicts = try await transport.send(.small)
         #expect(verdicts.fates(of: 1) == [.hold] && client.requests.isEmpty)
         guard case .all(let verdict) = verdicts.kind else { return }

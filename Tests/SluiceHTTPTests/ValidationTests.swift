@@ -111,17 +111,15 @@ struct ValidationTests {
 
     @Test("a request that no retry can mend is reported as an error, not as a retry")
     func invalidRequestIsError() async throws {
-        let told = Locked<[Diagnostic]>([])
+        let told = Arrivals<Diagnostic>()
         let client = KeepingClient()
-        let pipeline = try Pipeline(onDiagnostic: { diagnostic in told.withLock { $0.append(diagnostic) } }) {
+        let pipeline = try Pipeline(onDiagnostic: told.add) {
             MemoryStore()
-            HTTPTransport(
-                to: "https://host", configuration: .init(client: client, sign: { $0.setHeader("X-Token", "t\n") }))
+            client.transport { $0.setHeader("X-Token", "t\n") }
         }
         pipeline.track("Event")
         await pipeline.flush()
-        #expect(told.withLock(\.self).map(\.kind) == [.paused])
-        #expect(told.withLock(\.self).map(\.severity) == [.error])
+        #expect(told.all.map(\.kind) == [.paused] && told.all.map(\.severity) == [.error])
         #expect(pipeline.ledger.routes[0].waiting == 1 && client.requests.isEmpty)
         await pipeline.shutdown(timeout: .zero)
     }
@@ -141,13 +139,9 @@ struct ValidationTests {
     }
 
     @Test("a header's value can be empty, and contain any other characters")
-    func otherCharactersAreSent() async throws {
+    func otherCharactersAreAccepted() throws {
         let headers = ["X": "", "Y": "\u{1F468}\u{200D}\u{1F469} x", "Z": "a\tb"]
         try HTTPTransport(to: "http://host", headers: headers).open(in: PipelineEnvironment())
-        let server = try Server(responding: HTTPResponse.ok)
-        let value = "a: b;\tc=\"d\", é 😀 (e) <f> \\g"
-        _ = try await openTransport(to: server.url, headers: ["X-!#$%&'*+-.^_`|~9": value]).send(.small)
-        #expect(try await server.received.next().values("X-!#$%&'*+-.^_`|~9") == [value])
     }
 
     @Test(
@@ -158,9 +152,7 @@ struct ValidationTests {
         ])
     func hostOfSignatureIsAccepted(url: String, host: String) async throws {
         let client = KeepingClient()
-        let transport = HTTPTransport(
-            to: url, configuration: .init(client: client, sign: { $0.setHeader("host", host) }))
-        try transport.open(in: PipelineEnvironment())
+        let transport = client.transport(to: url) { $0.setHeader("host", host) }
         #expect(try await transport.send(.small).fates(of: 1) == [.accepted])
         #expect(client.requests.map { $0.header("Host") } == [host])
     }
