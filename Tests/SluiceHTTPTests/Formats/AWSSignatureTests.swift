@@ -87,9 +87,13 @@ struct AWSSignatureTests {
     func missingKeyIsError() throws {
         for (access, secret, name) in [("a", nil, "secretKey"), (nil, "s", "accessKey")] as [(String?, String?, String)]
         {
-            let format = HTTPFormat.firehose(stream: "s", region: "r", accessKey: access, secretKey: secret)
-            let error = #expect(throws: SluiceError.self) { try format.validate() }
-            #expect(error?.message.contains("argument \(name) ") == true)
+            for format in [
+                HTTPFormat.firehose(stream: "s", region: "r", accessKey: access, secretKey: secret),
+                .objects(region: "r", accessKey: access, secretKey: secret),
+            ] {
+                let error = #expect(throws: SluiceError.self) { try format.validate() }
+                #expect(error?.code == .invalidArgument && error?.message.contains("argument \(name) ") == true)
+            }
         }
         try HTTPFormat.kinesis(stream: "s", region: "r").validate()
     }
