@@ -20,20 +20,15 @@ final class TrialServer: Sendable {
     var url: String { server.url }
     var all: Books { books.withLock { $0 } }
 
-    /// - Parameter respond: The response to a request; nil confirms it. `number` counts the requests from zero.
-    init(
-        _ respond: @escaping @Sendable (_ number: Int, _ numbers: [Int], _ body: String) -> Action? = { _, _, _ in nil }
-    ) throws {
+    /// - Parameter respond: The response to the events with these numbers; nil confirms them.
+    init(_ respond: @escaping @Sendable (_ numbers: [Int]) -> Action? = { _ in nil }) throws {
         let books = Locked(Books())
         self.books = books
         server = try Server { connection in
             while let request = try connection.readRequest() {
                 let numbers = try TrialServer.numbers(in: request.body)
-                let index = books.withLock { books in
-                    defer { books.requests += 1 }
-                    return books.requests
-                }
-                if let action = respond(index, numbers, request.text) {
+                books.withLock { $0.requests += 1 }
+                if let action = respond(numbers) {
                     if action.keeps { books.withLock { $0.read += numbers } }
                     try action.act(connection)
                 } else {
@@ -65,9 +60,7 @@ final class TrialServer: Sendable {
 
     /// The property `number` of each event, in the order of the body.
     static func numbers(in body: [UInt8]) throws -> [Int] {
-        let json = try JSONReader.value(of: body)
-        let events = json.array ?? json.object?["batch"]?.array
-        return try (events.map { $0.map { $0 } } ?? []).map { event in
+        try (JSONReader.value(of: body).array ?? []).map { event in
             try #require(event.object?["properties"]?.object?["number"]?.asInt)
         }
     }

@@ -35,7 +35,7 @@ struct UnreliableServerTests {
         let random = Locked(SeededRandom(seed: 1))
         let kept = Locked<Set<Int>>([])
         let failures = Locked(0)
-        let server = try TrialServer { _, numbers, _ in
+        let server = try TrialServer { numbers in
             let action: TrialServer.Action? = random.withLock { random in
                 guard Int.random(in: 0..<100, using: &random) < 30 else { return nil }
                 return Self.faults.randomElement(using: &random)
