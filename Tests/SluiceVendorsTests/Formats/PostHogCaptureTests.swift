@@ -83,19 +83,6 @@ struct PostHogCaptureTests {
         try VerbTests.record(Event.bare.with(properties), format)
     }
 
-    @Test("an event has the documented fields, and the properties that the harness names stay")
-    func eventHasFields() throws {
-        let properties: Properties = [
-            "custom_string": "hello", "custom_number": 42, "custom_bool": true, "$set": ["name": "Ada"],
-            "$set_once": ["first": "web"], "$groups": ["company": "posthog"], "$future_backend_flag": "x",
-        ]
-        let record = try Self.record(properties)
-        #expect(record.map(\.name) == ["event", "uuid", "distinct_id", "timestamp", "options", "properties"])
-        let found = try #require(record["properties"]?.object)
-        for property in properties { #expect(found[property.name] == property.value, "\(property.name)") }
-        for name in ["distinct_id", "$lib", "$lib_version"] { #expect(found[name] == nil, "\(name)") }
-    }
-
     @Test("the session, the window and the controls of PostHog's SDKs are beside the properties")
     func controlsAreLifted() throws {
         let record = try Self.record([

@@ -213,6 +213,11 @@ struct VendorPersonTests {
 
     /// A format, an event's name and properties, and members of the body. A null stands for none with the name.
     private static let oddValues: [(format: String, name: String, properties: Properties, member: Properties)] = [
+        (
+            "postHog", "Event",
+            ["$set": ["name": "Ada"], "$set_once": ["first": "web"], "$future_backend_flag": "x"],
+            ["$set": ["name": "Ada"], "$set_once": ["first": "web"], "$future_backend_flag": "x"]
+        ),
         ("postHog", "Event", ["$session_id": 42], ["properties.$session_id": 42]),
         ("postHog", "Event", ["$window_id": ["w"]], ["properties.$window_id": ["w"]]),
         ("postHog", "Event", ["$process_person_profile": "maybe"], ["properties.$process_person_profile": "maybe"]),
