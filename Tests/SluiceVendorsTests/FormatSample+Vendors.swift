@@ -33,5 +33,8 @@ extension FormatSample {
 
     static let all = open + vendors
 
-    static func named(_ name: String) throws -> FormatSample { try all.named(name) }
+    /// Also has RudderStack's format, which is Segment's otherwise.
+    static func named(_ name: String) throws -> FormatSample {
+        try (all + [FormatSample("rudderStack", .rudderStack(writeKey: "k"), "https://host")]).named(name)
+    }
 }

@@ -151,49 +151,45 @@ struct FormatVerdictTests {
         }
     }
 
-    @Test("a result for a single event delays no other event")
-    func throttledEventsDelayNoOthers() throws {
-        func verdicts(_ format: String, _ status: Int, _ body: String, _ headers: [(name: String, value: String)] = [])
-            throws -> [Duration?]
-        {
-            let each = try Row(status, body, headers: headers, .retry).of(format).verdicts().each
-            return each.map { if case .retry(let after) = $0.kind { after } else { nil } }
-        }
-        let later = [(name: "Retry-After", value: "7")]
-        #expect(
-            try verdicts("elasticsearch", 200, ResponseTables.items(201, 429, 503), later)
-                == [nil, .seconds(7), .seconds(7)])
-        #expect(
-            try verdicts("kafka", 200, ResponseTables.offsets(ResponseTables.taken, #"{"error_code":2}"#, "{}"), later)
-                == [nil, .seconds(7), .seconds(7)])
-        #expect(
-            try verdicts("kafkaV3", 200, ResponseTables.report + #"{"error_code":429}{"error_code":200}"#, later)
-                == [nil, .seconds(7), nil])
-        #expect(
-            try verdicts("postHog", 200, ResponseTables.results("ok", "retry", "drop"), later)
-                == [nil, .seconds(7), nil])
-        #expect(try verdicts("amplitude", 429, #"{"throttled_events":[1]}"#) == [.zero, .seconds(30), .zero])
-        #expect(try verdicts("amplitude", 429, #"{"throttled_events":[0]}"#, later) == [.seconds(7), .zero, .zero])
+    /// Responses that throttle single events, and the seconds after which each event is sent again.
+    static let waits: [(format: String, body: String, retryAfter: String?, seconds: [Int?])] = [
+        ("elasticsearch", ResponseTables.items(201, 429, 503), "7", [nil, 7, 7]),
+        ("kafka", ResponseTables.offsets(ResponseTables.taken, #"{"error_code":2}"#, "{}"), "7", [nil, 7, 7]),
+        ("kafkaV3", ResponseTables.report + #"{"error_code":429}{"error_code":200}"#, "7", [nil, 7, nil]),
+        ("postHog", ResponseTables.results("ok", "retry", "drop"), "7", [nil, 7, nil]),
+        ("amplitude", #"{"throttled_events":[1]}"#, nil, [0, 30, 0]),
+        ("amplitude", #"{"throttled_events":[0]}"#, "7", [7, 0, 0]),
         // The events of `Batch.allKinds()`: of u/1 and a1, of its own id as a device, and of a2.
-        let hour = Duration.seconds(3_600)
-        #expect(try verdicts("amplitude", 429, #"{"throttled_users":{"u/1":12}}"#) == [.seconds(30), .zero, .zero])
-        #expect(
-            try verdicts("amplitude", 429, #"{"throttled_devices":{"a2":9,"x":1},"throttled_events":[1]}"#)
-                == [.zero, .seconds(30), .seconds(30)])
-        #expect(
-            try verdicts("amplitude", 429, #"{"throttled_events":[0,1],"exceeded_daily_quota_users":{"u/1":1}}"#)
-                == [.seconds(30), .seconds(30), .zero])
-        #expect(
-            try verdicts("amplitude", 429, #"{"exceeded_daily_quota_devices":{"a2":2}}"#) == [.zero, .zero, hour])
-        let devices = #"{"a2":2,"\#(Event.bare.id)":3}"#
-        let everyone = #"{"exceeded_daily_quota_users":{"u/1":1},"exceeded_daily_quota_devices":\#(devices)}"#
-        #expect(try verdicts("amplitude", 429, everyone) == [hour, hour, hour])
-        for body in [
+        ("amplitude", #"{"throttled_users":{"u/1":12}}"#, nil, [30, 0, 0]),
+        ("amplitude", #"{"throttled_devices":{"a2":9,"x":1},"throttled_events":[1]}"#, nil, [0, 30, 30]),
+        ("amplitude", #"{"throttled_events":[0,1],"exceeded_daily_quota_users":{"u/1":1}}"#, nil, [30, 30, 0]),
+        ("amplitude", #"{"exceeded_daily_quota_devices":{"a2":2}}"#, nil, [0, 0, 3_600]),
+        (
+            "amplitude",
+            #"{"exceeded_daily_quota_users":{"u/1":1},"exceeded_daily_quota_devices":{"a2":2,"\#(Event.bare.id)":3}}"#,
+            nil, [3_600, 3_600, 3_600]
+        ),
+    ]
+
+    @Test("a result for a single event delays no other event", arguments: waits)
+    func throttledEventsDelayNoOthers(
+        row: (format: String, body: String, retryAfter: String?, seconds: [Int?])
+    ) throws {
+        let headers = row.retryAfter.map { [(name: "Retry-After", value: $0)] } ?? []
+        let status = row.format == "amplitude" ? 429 : 200
+        let each = try Row(status, row.body, headers: headers, .retry).of(row.format).verdicts().each
+        let waits = each.map { verdict -> Duration? in if case .retry(let after) = verdict.kind { after } else { nil } }
+        #expect(waits == row.seconds.map { $0.map { .seconds($0) } })
+    }
+
+    @Test(
+        "a throttling of other events or of nothing delays all events",
+        arguments: [
             "", "{}", #"{"throttled_users":{"another":1}}"#, #"{"throttled_events":[]}"#, #"{"throttled_events":[3]}"#,
             #"{"throttled_events":1.5}"#,
-        ] {
-            #expect(try Row(429, body, .retry).of("amplitude").verdicts() == .all(.retry(after: nil)))
-        }
+        ])
+    func otherThrottlingIsOfAll(body: String) throws {
+        #expect(try Row(429, body, .retry).of("amplitude").verdicts() == .all(.retry(after: nil)))
     }
 }
 

@@ -8,10 +8,10 @@ import Testing
 /// The verbs at Matomo, Google Analytics, TelemetryDeck and Snowplow. Each record of the page's table is here as a whole.
 @Suite("Verbs of further vendors")
 struct FurtherVerbTests {
-    private static let id = "019b7705-8c00-7000-8000-0000ffff0001"
+    private static let id = VerbTests.id
 
     private static func body(_ event: Event, _ format: HTTPFormat) throws -> PropertyValue {
-        try PropertyValue(json: VerbTests.request(event, format).body)
+        try VerbTests.request(event, format).json
     }
 
     private static func parsed(_ json: String) throws -> PropertyValue { try PropertyValue(json: Array(json.utf8)) }

@@ -11,7 +11,7 @@ import Testing
 /// Segment's format, without a property, with a header, and with a note of each response.
 private struct GatewayFormat: FormatWrapper {
     let base: HTTPFormat
-    let statuses: Statuses
+    let statuses = Locked<[Int]>([])
 
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
         let events = try batch.events.map { line in
@@ -24,15 +24,9 @@ private struct GatewayFormat: FormatWrapper {
     }
 
     func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
-        statuses.note(response.status)
+        statuses.withLock { $0.append(response.status) }
         return base.verdicts(for: batch, from: response)
     }
-}
-
-private final class Statuses: Sendable {
-    private let all = Locked<[Int]>([])
-    var list: [Int] { all.withLock(\.self) }
-    func note(_ status: Int) { all.withLock { $0.append(status) } }
 }
 
 /// Every verb, with endpoints for profiles and for events.
@@ -92,19 +86,18 @@ private struct CRMFormat: WireFormat {
 struct OwnFormatTests {
     @Test("a shipped format can be wrapped: a field is changed, a header added, and the response observed")
     func shippedFormatIsWrapped() async throws {
-        let statuses = Statuses()
         let client = KeepingClient(responding: HTTPResponse(200, #"{"success":true}"#))
-        let format = HTTPFormat(GatewayFormat(base: .segment(writeKey: "k"), statuses: statuses))
+        let format = GatewayFormat(base: .segment(writeKey: "k"))
         let pipeline = try Pipeline {
             MemoryStore()
-            client.transport(format, to: "https://api.segment.io")
+            client.transport(HTTPFormat(format), to: "https://api.segment.io")
         }
         pipeline.track("Bought", ["sku": "A-7", "email": "ada@example.com"])
         await pipeline.flush()
         let request = try #require(client.requests.first)
         #expect(request.url == "https://api.segment.io/v1/batch" && request.header("X-Team") == "checkout")
         #expect(client.bodies[0].contains("A-7") && !client.bodies[0].contains("ada@example.com"))
-        #expect(statuses.list == [200])
+        #expect(format.statuses.withLock(\.self) == [200])
         #expect(await pipeline.shutdown().routes[0].delivered == 1)
     }
 
@@ -114,13 +107,13 @@ struct OwnFormatTests {
             HTTPFormat.segment(writeKey: "k"), .mixpanel(token: "t"), .postHog(apiKey: "k"), .clickHouse(table: "t"),
         ])
     func wrapperHasLimits(base: HTTPFormat) throws {
-        let wrapper = HTTPFormat(GatewayFormat(base: base, statuses: Statuses()))
+        let wrapper = HTTPFormat(GatewayFormat(base: base))
         #expect(wrapper.maximumBatchSize == base.maximumBatchSize && wrapper.maximumBodyBytes == base.maximumBodyBytes)
         #expect(wrapper.maximumEventBytes == base.maximumEventBytes && wrapper.acceptsGzip == base.acceptsGzip)
         let line = try EventLine(Event(name: "$ProfileSet", properties: ["$set": ["n": 1]]))
         #expect(try wrapper.endpoints(for: line) == base.endpoints(for: line))
         try wrapper.validate()
-        let wrong = HTTPFormat(GatewayFormat(base: .segment(writeKey: "k\n"), statuses: Statuses()))
+        let wrong = HTTPFormat(GatewayFormat(base: .segment(writeKey: "k\n")))
         #expect(throws: SluiceError.self) { try wrong.validate() }
     }
 

@@ -11,9 +11,6 @@ import Testing
 /// Rules that hold for the records of all vendors.
 @Suite("Rules for the records of all vendors")
 struct VendorRuleTests {
-    private static let formats: [(name: String, format: HTTPFormat)] =
-        FormatSample.all.map { ($0.name, $0.format) } + [("rudderStack", .rudderStack(writeKey: "k"))]
-
     // MARK: Changes of nothing
 
     typealias Use = @Sendable (Identity) throws -> Void
@@ -36,8 +33,7 @@ struct VendorRuleTests {
     func nothingEmptyIsSent(row: Int, name: String) async throws {
         let (title, steps) = Self.changesOfNothing[row]
         let event = try await VerbTests.event { identity, _ in for step in steps { try step(identity) } }
-        let format = try #require(Self.formats.first { $0.name == name }).format
-        let requests = try VerbTests.requests(event, format)
+        let requests = try VerbTests.requests(event, FormatSample.named(name).format)
         #expect(requests.count == 1, "\(title)")
         let changes: Set = ["traits", "user_properties", "group_properties"]
         for (member, value) in try requests.flatMap({ try $0.json.members }) where changes.contains(member) {
@@ -63,8 +59,7 @@ struct VendorRuleTests {
     @Test("no empty change is sent, whatever was left out of it", arguments: emptyChanges.indices, vendors)
     func noEmptyChangeIsSent(row: Int, name: String) throws {
         let (event, properties) = Self.emptyChanges[row]
-        let format = try #require(Self.formats.first { $0.name == name }).format
-        let requests = try VerbTests.requests(.anonymous.with(event, properties), format)
+        let requests = try VerbTests.requests(.anonymous.with(event, properties), FormatSample.named(name).format)
         let changes: Set = [
             "traits", "user_properties", "group_properties", "groups", "$groups", "$identities", "$set", "$set_once",
             "$setOnce", "$increment", "$add", "$append", "$unset", "$group_set", "sluice_set",
@@ -99,8 +94,7 @@ struct VendorRuleTests {
             let record = try EventLine(event).vendorRecord(keepsEmptyChanges: true)
             return [Array(try SensorsFormat.record(of: record).description.utf8)]
         }
-        let format = try #require(formats.first { $0.name == name }).format
-        return try VerbTests.requests(event, format).map(\.body)
+        return try VerbTests.requests(event, FormatSample.named(name).format).map(\.body)
     }
 
     /// The properties of an event, and those that it has without ids of nobody.
@@ -236,11 +230,10 @@ struct VendorRuleTests {
     func currencyIsInCapitals(code: String) async throws {
         let event = try await VerbTests.event { _, pipeline in pipeline.track(Revenue(25, currency: code)) }
         #expect(SensorsRecord(event).properties["currency"] == .string(code.uppercased()))
-        let vendors = [
+        for name in [
             "segment", "postHog", "postHogBatch", "amplitude", "mixpanel", "googleAnalytics", "telemetryDeck",
-        ]
-        for (name, format) in Self.formats where vendors.contains(name) {
-            let members = try VerbTests.request(event, format).json.members
+        ] {
+            let members = try VerbTests.request(event, FormatSample.named(name).format).json.members
             let found = members.filter { ["currency", "TelemetryDeck.Purchase.currencyCode"].contains($0.name) }
             #expect(found.map(\.value) == [.string(code.uppercased())], "\(name)")
             guard name == "telemetryDeck" else { continue }
@@ -260,9 +253,8 @@ struct VendorRuleTests {
             pipeline.track(Revenue(25, PropertyLiteral(["order_id": id] as Properties)))
         }
         let expected = own ?? .string(VerbTests.id)
-        for (name, format) in Self.formats
-        where ["segment", "rudderStack", "postHog", "postHogBatch", "mixpanel", "mixpanelAccount"].contains(name) {
-            let found = try VerbTests.request(event, format).json.values(of: "order_id")
+        for name in ["segment", "rudderStack", "postHog", "postHogBatch", "mixpanel", "mixpanelAccount"] {
+            let found = try VerbTests.request(event, FormatSample.named(name).format).json.values(of: "order_id")
             #expect(found == [expected], "\(name)")
         }
         let request = try VerbTests.request(event, .matomo(site: "1", token: "t"))
