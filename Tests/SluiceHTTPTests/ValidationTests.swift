@@ -87,28 +87,6 @@ struct ValidationTests {
         #expect(server.connectionCount == 0)
     }
 
-    static let wrongNames: [(argument: String, format: HTTPFormat)] = [
-        ("bucket", .influxDB(bucket: "_monitoring", token: "t")), ("bucket", .influxDB(bucket: "a\"b", token: "t")),
-        ("labels", .loki(labels: [String(repeating: "a", count: 1_025): "x"])),
-        ("labels", .loki(labels: ["app": String(repeating: "\u{E9}", count: 1_025)])),
-        ("region", .kinesis(stream: "s", region: "-")), ("region", .firehose(stream: "s", region: "us-")),
-        ("region", .objects(region: "-1")),
-    ]
-
-    @Test("a name that the backend's documentation excludes is an error", arguments: wrongNames)
-    func wrongNameIsError(argument: String, format: HTTPFormat) {
-        let error = #expect(throws: SluiceError.self) { try format.validate() }
-        #expect(error?.message.contains("argument \(argument) ") == true)
-    }
-
-    @Test("names at the limits are accepted")
-    func longestNamesAreAccepted() throws {
-        let labels = [String(repeating: "a", count: 1_024): String(repeating: "b", count: 2_048)]
-        for format in [
-            HTTPFormat.loki(labels: labels), .influxDB(bucket: "my bucket_", token: "t"), .objects(region: "r"),
-        ] { try format.validate() }
-    }
-
     @Test("a request that no retry can mend is reported as an error, not as a retry")
     func invalidRequestIsError() async throws {
         let told = Arrivals<Diagnostic>()

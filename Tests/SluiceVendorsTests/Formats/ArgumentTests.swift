@@ -220,25 +220,39 @@ struct ArgumentTests {
     @Test("usual arguments are accepted", arguments: keys + names)
     func usualArgumentIsAccepted(row: Case) throws {
         for value in ["phc_x", "a-b.c_d", "AbC012=="] { try row.make(value).validate() }
+        let labels = [String(repeating: "a", count: 1_024): String(repeating: "b", count: 2_048)]
+        for format in [
+            HTTPFormat.loki(labels: labels), .influxDB(bucket: "my bucket_", token: "t"), .objects(region: "r"),
+            .influxDBV1(database: "d", user: "u", password: ""), .kinesis(stream: "s", region: "r"),
+        ] { try format.validate() }
         try HTTPFormat.clickHouse(table: "t", user: "u", password: "").validate()
         try HTTPFormat.sensors().validate()
     }
 
-    @Test(
-        "Matomo's dimensions have names, and different ids above 0",
-        arguments: [["a": 0], ["a": 1, "b": 1], ["a": -1], ["": 1], ["plan\n": 1], ["\u{200B}": 1]])
-    func wrongDimensionIsError(dimensions: [String: Int]) throws {
-        let error = #expect(throws: SluiceError.self) {
-            try HTTPFormat.matomo(site: "1", token: "t", dimensions: dimensions).validate()
-        }
-        #expect(error?.message.contains("argument dimensions ") == true)
-        try HTTPFormat.influxDBV1(database: "d", user: "u", password: "").validate()
-    }
+    /// Labels that Loki refuses.
+    private static let wrongLabels: [[String: String]] =
+        ["", "1a", "a-b", "a b", "\u{E4}", "a.b", String(repeating: "a", count: 1_025)].map { [$0: "x"] } + [
+            ["app": String(repeating: "\u{E9}", count: 1_025)],
+            Dictionary(uniqueKeysWithValues: (0..<16).map { ("l\($0)", "x") }),
+        ]
 
-    @Test("labels that Loki refuses are errors", arguments: ["", "1a", "a-b", "a b", "\u{E4}", "a.b"])
-    func wrongLabelIsError(name: String) {
-        #expect(throws: SluiceError.self) { try HTTPFormat.loki(labels: [name: "x"]).validate() }
-        let many = Dictionary(uniqueKeysWithValues: (0..<16).map { ("l\($0)", "x") })
-        #expect(throws: SluiceError.self) { try HTTPFormat.loki(labels: many).validate() }
+    /// The wrong argument of a format, or the missing one.
+    static let wrongFormats: [(argument: String, format: HTTPFormat)] =
+        [
+            ("bucket", .influxDB(bucket: "_monitoring", token: "t")),
+            ("bucket", .influxDB(bucket: "a\"b", token: "t")), ("region", .kinesis(stream: "s", region: "-")),
+            ("region", .firehose(stream: "s", region: "us-")), ("region", .objects(region: "-1")),
+            ("secretKey", .firehose(stream: "s", region: "r", accessKey: "a")),
+            ("accessKey", .firehose(stream: "s", region: "r", secretKey: "s")),
+            ("secretKey", .objects(region: "r", accessKey: "a")), ("accessKey", .objects(region: "r", secretKey: "s")),
+        ] + wrongLabels.map { ("labels", .loki(labels: $0)) }
+        // Names, and different ids above 0.
+        + [["a": 0], ["a": 1, "b": 1], ["a": -1], ["": 1], ["plan\n": 1], ["\u{200B}": 1]]
+        .map { ("dimensions", .matomo(site: "1", token: "t", dimensions: $0)) }
+
+    @Test("an argument that the backend's documentation excludes is an error", arguments: wrongFormats)
+    func wrongFormatIsError(argument: String, format: HTTPFormat) {
+        let error = #expect(throws: SluiceError.self) { try format.validate() }
+        #expect(error?.code == .invalidArgument && error?.message.contains("argument \(argument) ") == true)
     }
 }
