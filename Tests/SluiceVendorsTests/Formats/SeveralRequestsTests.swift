@@ -238,12 +238,11 @@ struct SeveralRequestsTests {
 struct RequestIdentityTests {
     @Test("Segment is told how often a request was repeated")
     func retryCountIsSent() throws {
-        var request = HTTPRequest(url: "https://h", retryCount: 2)
-        try SegmentFormat(writeKey: "k").encode(.allKinds(), into: &request)
-        #expect(request.header("X-Retry-Count") == "2")
-        request = HTTPRequest(url: "https://h")
-        try SegmentFormat(writeKey: "k").encode(.allKinds(), into: &request)
-        #expect(request.header("X-Retry-Count") == nil)
+        for (count, header) in [(2, "2"), (0, nil)] {
+            var request = HTTPRequest(url: "https://h", retryCount: count)
+            try SegmentFormat(writeKey: "k").encode(.allKinds(), into: &request)
+            #expect(request.header("X-Retry-Count") == header)
+        }
     }
 
     @Test("the token of a request depends on its events and their order only")

@@ -76,19 +76,19 @@ struct UnsendableTests {
         #expect(bodies == [String(decoding: expected, as: UTF8.self)])
     }
 
-    @Test("the server's response decides on the other events only", arguments: FormatSample.all)
+    @Test("the server's response, or none, decides on the other events only", arguments: FormatSample.all)
     func responseDecidesOnOtherEvents(sample: FormatSample) async throws {
-        for (status, fate) in [(503, Fate.retry), (429, .retry), (413, .tooLarge), (400, .refused), (401, .hold)] {
-            let (fates, bodies) = try await Self.send(sample) { HTTPResponse(status: status) }
+        let answers: [(Int?, Fate)] = [
+            (503, .retry), (429, .retry), (413, .tooLarge), (400, .refused), (401, .hold), (nil, .retry),
+        ]
+        for (status, fate) in answers {
+            let (fates, bodies) = try await Self.send(sample) {
+                guard let status else { throw SluiceError(.inputOutput, "no connection") }
+                return HTTPResponse(status: status)
+            }
             #expect(fates == Self.fates(sample, others: fate))
             #expect(bodies.count == 1)
         }
-    }
-
-    @Test("unsendable events get their verdict even if the request fails", arguments: FormatSample.all)
-    func unsendableEventsGetVerdictIfRequestFails(sample: FormatSample) async throws {
-        let (fates, _) = try await Self.send(sample) { throw SluiceError(.inputOutput, "no connection") }
-        #expect(fates == Self.fates(sample, others: .retry))
     }
 
     @Test("without other events there is no request", arguments: FormatSample.all)
