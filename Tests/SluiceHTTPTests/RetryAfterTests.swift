@@ -20,19 +20,10 @@ struct RetryAfterTests {
     ]
 
     @Test("seconds and dates are read, invalid texts are ignored", arguments: table)
-    func headerIsParsed(text: String, expected: Duration?) async throws {
-        let server = try Server(
-            responding: """
-                HTTP/1.1 503 Busy\r
-                date: Sun, 06 Nov 1994 08:49:37 GMT\r
-                retry-after:\(text)\r
-                Content-Length: 0\r
-                \r
-
-                """)
-        let verdicts = try await openTransport(to: server.url).send(.small)
-        let reason = "the server could not accept the events (HTTP 503)"
-        #expect(verdicts == .all(.retry(after: expected, reason: reason), status: 503))
+    func headerIsParsed(text: String, expected: Duration?) {
+        let head = "HTTP/1.1 503 Busy\r\ndate: Sun, 06 Nov 1994 08:49:37 GMT\r\nretry-after:\(text)\r\n\r\n"
+        let response = HTTPResponse(status: 503, headers: HTTPResponse.headers(ofHead: Array(head.utf8)))
+        #expect(response.verdict == .retry(after: expected))
     }
 
     @Test(
