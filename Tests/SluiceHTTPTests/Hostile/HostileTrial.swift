@@ -72,13 +72,13 @@ struct HostileTrial {
         again += before.count + good.all.read.count - Set(before + good.all.read).count
     }
 
-    /// The result by the ledger, the diagnostics and the time until the next attempt.
     private func timeouts(for attack: Attack) -> HTTPTimeouts {
         guard attack.isTimed else { return HTTPTimeouts() }
         // The good request before the attack must not time out on a slow machine.
         return attack.moment == .reuse ? HTTPTimeouts(connect: .seconds(3), total: .seconds(3)) : .short
     }
 
+    /// The result by the ledger, the diagnostics and the time until the next attempt.
     private func fate(_ subject: HostilePipeline, of attack: Attack) async throws -> Attack.Fate {
         if subject.ledger.waiting == 0 {
             #expect(subject.diagnostics.isEmpty)
