@@ -82,7 +82,6 @@ struct LimitTests {
         let small = try EventLine(Event.numbered(2))
         let client = KeepingClient(responding: Self.success)
         let transport = client.transport(HTTPFormat(format))
-        try transport.open(in: PipelineEnvironment())
         let batch = Batch(id: 1, events: [small, tooLarge, largest, tooLarge])
         #expect(try await transport.send(batch).fates(of: 4) == [.accepted, .unsendable, .accepted, .unsendable])
         #expect(client.bodies.count == 1)
@@ -97,8 +96,6 @@ struct LimitTests {
         ])
     func rudderStackTakesLargeEvents(sizes: [Int]) async throws {
         let client = KeepingClient(responding: Self.success)
-        let transport = client.transport(.rudderStack(writeKey: "k"))
-        try transport.open(in: PipelineEnvironment())
         let events = try sizes.enumerated().map { number, size in
             var event = Event.numbered(number)
             // A longer text is cut.
@@ -108,6 +105,7 @@ struct LimitTests {
             }
             return try EventLine(event)
         }
+        let transport = client.transport(.rudderStack(writeKey: "k"))
         let verdicts = try await transport.send(Batch(id: 1, events: events))
         #expect(verdicts.fates(of: sizes.count).allSatisfy { $0 == .accepted })
         #expect(client.requests.count == 1)
