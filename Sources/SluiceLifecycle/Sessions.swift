@@ -71,7 +71,7 @@ public final class Sessions: Processor {
         public static let automatic = Mode.automatic(.seconds(20))
     }
 
-    private struct State {
+    struct State {
         var machine: SessionMachine
         /// Events of a signal that have not been tracked yet.
         var pending: [SessionMachine.Output] = []
@@ -83,9 +83,9 @@ public final class Sessions: Processor {
     /// The connection to the pipeline.
     public let context = PluginContext()
     private let maximumLength: Duration
-    private let heartbeat: Heartbeat
-    private let kept: PersistedState<SessionFacts>
-    private let state: Locked<State>
+    let heartbeat: Heartbeat
+    let kept: PersistedState<SessionFacts>
+    let state: Locked<State>
     /// Clocks may differ by a second, in milliseconds.
     static let tolerance: Int64 = 1_000
 
@@ -121,7 +121,7 @@ public final class Sessions: Processor {
                 beginning: context.time.wallTime().milliseconds))
     }
 
-    private var now: SessionMachine.Moment {
+    var now: SessionMachine.Moment {
         let time = context.time
         return SessionMachine.Moment(continuous: time.continuousTime(), wall: time.wallTime())
     }
@@ -182,7 +182,7 @@ public final class Sessions: Processor {
     }
 
     /// Takes over the facts of earlier launches. Without the user's consent, this does nothing until the grant.
-    private func adopt() {
+    func adopt() {
         guard !state.withLock(\.machine.hasAdopted) else { return }
         _ = kept.readIfLoaded { facts in
             state.withLock { if !$0.machine.hasAdopted { $0.machine.adopt(facts) } }
@@ -266,7 +266,7 @@ public final class Sessions: Processor {
     }
 
     /// Tracks the events of sessions. `event` is the event that begins one, if there is such an event.
-    private func track(_ outputs: [SessionMachine.Output], before event: Event? = nil) {
+    func track(_ outputs: [SessionMachine.Output], before event: Event? = nil) {
         for output in outputs {
             switch output {
             case .started(let session):
@@ -297,63 +297,4 @@ public final class Sessions: Processor {
         }
     }
 
-    // MARK: Across launches
-
-    private func startHeartbeat() {
-        guard kept.isPersistent else { return }
-        let time = context.time
-        heartbeat.start(time) { [weak self] in
-            guard let self else { return }
-            let now = self.now
-            self.state.withLock { $0.machine.beat(at: now) }
-            self.save()
-        }
-    }
-
-    /// Saves the session off the caller's thread, after its events: a crash between the two repeats one, rather than
-    /// losing it.
-    private func save() { kept.update(note) }
-
-    /// Copies the machine's facts into the state. Does nothing until the facts of earlier launches are loaded.
-    private func note(_ facts: inout SessionFacts) {
-        let machine = state.withLock(\.machine)
-        guard machine.hasAdopted else { return }
-        var record = machine.isRecoveredPending ? machine.recovered : nil
-        // After a grant, the end of an earlier session can still be due. It comes first, because its events were tracked.
-        if record == nil, let open = machine.open {
-            record = SessionRecord(open, isPassive: machine.isPassive)
-        }
-        facts.lastIndex = machine.lastIndex
-        facts.session = record
-    }
-
-    /// Forgets the session and the earlier ones without an event. The next event begins the first session of a new user.
-    public func forget() {
-        adopt()
-        state.withLock { state in
-            state.pending = []
-            state.machine.forgetUser()
-        }
-        save()
-    }
-
-    /// Ends the session, and returns when the facts for the next launch are stored.
-    public func finish() async {
-        heartbeat.stop()
-        let now = now
-        track(state.withLock { $0.machine.receive(.willTerminate, at: now) })
-        save()
-        await kept.finish()
-    }
-}
-
-extension Sessions: KeptState {
-    /// Continues the count of earlier launches. The end of a session that has crashed comes before the next event.
-    package func keep() {
-        adopt()
-        kept.saveOrReport(note)
-    }
-
-    /// The facts are removed as a state of their own.
-    package func remove(forgetting: Bool) -> Int { 0 }
 }
