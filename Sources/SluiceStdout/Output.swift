@@ -48,7 +48,7 @@ final class Output: Sendable {
     ///
     /// - Throws: `CancellationError` as soon as the task is cancelled. A write that has begun continues to its end.
     ///   Other bytes aren't written.
-    func write(_ lines: [UInt8]) async throws {
+    func append(_ lines: [UInt8]) async throws {
         let duplicate = try opened()
         try Task.checkCancellation()
         let (results, continuation) = AsyncThrowingStream.makeStream(of: Void.self)
@@ -75,7 +75,7 @@ final class Output: Sendable {
     private func writeAll(_ bytes: [UInt8], to duplicate: Int32) throws(SluiceError) {
         var rest = bytes[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { systemWrite(duplicate, $0.baseAddress, $0.count) }
+            let count = rest.withUnsafeBytes { write(duplicate, $0.baseAddress, $0.count) }
             let error = errno
             if count > 0 {
                 rest = rest.dropFirst(count)
@@ -98,9 +98,4 @@ private func hasReaders(_ descriptor: Int32) -> Bool {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { return false }
     return [S_IFREG, S_IFCHR, S_IFIFO, S_IFSOCK].contains(status.st_mode & S_IFMT)
-}
-
-// The method above shadows the function with the same name.
-private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
-    write(descriptor, bytes, count)
 }

@@ -51,7 +51,7 @@ public struct StdoutTransport: Transport {
             lines += line.bytes
             lines.append(UInt8(ascii: "\n"))
         }
-        try await output.write(lines)
+        try await output.append(lines)
         return .all(.accepted)
     }
 }
