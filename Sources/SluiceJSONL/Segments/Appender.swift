@@ -40,16 +40,16 @@ struct Appender {
     mutating func add(_ line: StoredLine, at now: Duration, _ limits: BatchSize) -> Bool {
         if isFull(before: line.size, at: now, limits) { return false }
         buffer.append(line)
-        buffered.add(line)
-        usage.add(line)
+        buffered = buffered + line.usage
+        usage = usage + line.usage
         return true
     }
 
     /// Takes the line back that was added last.
     mutating func removeLast(_ line: StoredLine) {
         buffer.removeLast(line)
-        buffered.remove(line)
-        usage.remove(line)
+        buffered = buffered - line.usage
+        usage = usage - line.usage
     }
 
     /// Writes the buffer to the file. If this throws, all lines are still in the buffer and none counts in the file.

@@ -26,6 +26,8 @@ struct StoredLine {
 
     /// The length in the file.
     var size: Int { bytes.count + LineFormat.overhead }
+
+    var usage: Usage { Usage(count: 1, eventBytes: eventBytes, fileBytes: size) }
 }
 
 /// Stored lines that are not in a file yet.

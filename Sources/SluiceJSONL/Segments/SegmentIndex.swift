@@ -52,6 +52,11 @@ final class Segment {
 
     var lane: Lane { name.lane }
 
+    /// Its lines. All bytes are unread until they are counted.
+    fileprivate var lines: Usage {
+        Usage(count: count ?? 0, eventBytes: eventBytes, unreadBytes: count == nil ? fileBytes : 0)
+    }
+
     /// Whether it comes before `other` within their lane. The directory decides between processes that ran at the same
     /// time.
     func precedes(_ other: Segment) -> Bool {
@@ -95,12 +100,7 @@ struct SegmentIndex {
         segment.condition = .waiting
         queues[segment.lane.rawValue].segments.insert(segment, at: position(of: segment))
         queues[segment.lane.rawValue].evictableBytes += segment.fileBytes
-        change(segment.lane) { usage in
-            usage.fileBytes += segment.fileBytes
-            usage.count += segment.count ?? 0
-            usage.eventBytes += segment.eventBytes
-            if segment.count == nil { usage.unreadBytes += segment.fileBytes }
-        }
+        change(segment.lane) { $0 = $0 + segment.lines + Usage(fileBytes: segment.fileBytes) }
     }
 
     /// Gives up a waiting segment that can't be read. Its file counts, and can be evicted.
@@ -164,23 +164,16 @@ struct SegmentIndex {
 
     /// Corrects the number and size of a segment's events or dead letters.
     mutating func setContents(of segment: Segment, count: Int, eventBytes: Int) {
-        change(segment.lane) { usage in
-            if segment.count == nil { usage.unreadBytes -= segment.fileBytes }
-            usage.count += count - (segment.count ?? 0)
-            usage.eventBytes += eventBytes - segment.eventBytes
-        }
+        let former = segment.lines
         segment.count = count
         segment.eventBytes = eventBytes
+        change(segment.lane) { $0 = $0 - former + segment.lines }
     }
 
     /// Removes a segment and its lines. Its file counts until ``subtractFromUsage(_:)``.
     mutating func retire(_ segment: Segment) {
         remove(segment)
-        change(segment.lane) { usage in
-            usage.count -= segment.count ?? 0
-            usage.eventBytes -= segment.eventBytes
-            if segment.count == nil { usage.unreadBytes -= segment.fileBytes }
-        }
+        change(segment.lane) { $0 = $0 - segment.lines }
         segment.condition = .retired
     }
 

@@ -14,15 +14,9 @@ struct Usage: Equatable {
             unreadBytes: left.unreadBytes + right.unreadBytes, fileBytes: left.fileBytes + right.fileBytes)
     }
 
-    mutating func add(_ line: StoredLine) {
-        count += 1
-        eventBytes += line.eventBytes
-        fileBytes += line.size
-    }
-
-    mutating func remove(_ line: StoredLine) {
-        count -= 1
-        eventBytes -= line.eventBytes
-        fileBytes -= line.size
+    static func - (left: Usage, right: Usage) -> Usage {
+        Usage(
+            count: left.count - right.count, eventBytes: left.eventBytes - right.eventBytes,
+            unreadBytes: left.unreadBytes - right.unreadBytes, fileBytes: left.fileBytes - right.fileBytes)
     }
 }
