@@ -64,9 +64,7 @@ struct StoreState {
 
     /// Applies the age limit and the capacity to the files of earlier processes.
     mutating func enforceLimits() {
-        for lane in Lane.allCases {
-            for segment in stored.index.segments(lane) where stored.isExpired(segment) { stored.expire(segment) }
-        }
+        for segment in stored.index.segments where stored.isExpired(segment) { stored.expire(segment) }
         appenders.evict(downTo: configuration.capacity, for: .critical, &stored)
         findMoreIfEmpty()
     }
@@ -144,7 +142,7 @@ struct StoreState {
     mutating func settled() {
         guard phase == .open else { return }
         // The dead letters of the batch were counted twice until now.
-        appenders.evictDeadLetters(&stored)
+        appenders.evict(downTo: configuration.capacity, for: .rejected, &stored)
         findMoreIfEmpty()
     }
 
@@ -204,7 +202,7 @@ struct StoreState {
     /// Returns whether the caller must synchronize, one interval from now.
     mutating func scheduleSynchronization() -> Bool {
         guard phase == .open, !stored.directories.synchronization.isScheduled else { return false }
-        let isDue = !stored.directories.synchronization.isEmpty || appenders.hasUnsynchronized
+        let isDue = !stored.directories.synchronization.isEmpty || !appenders.unsynchronized.isEmpty
         stored.directories.synchronization.isScheduled = isDue
         return isDue
     }

@@ -202,8 +202,6 @@ struct Appenders {
         appenders.indices.compactMap { appenders[$0].unsynchronized }
     }
 
-    var hasUnsynchronized: Bool { appenders.contains { $0.unsynchronized != nil } }
-
     /// Marks an open segment as safe as far as it was written, or as one that the drive has failed to keep.
     ///
     /// - Returns: false if the segment isn't open any more.
@@ -260,33 +258,22 @@ struct Appenders {
     /// Evicts segments, until at most `limit` bytes are left or nothing more may be evicted for a line of this lane: the lowest
     /// lane first, and within a lane the unreadable ones and then the oldest first.
     mutating func evict(downTo limit: Int, for incoming: Lane, _ stored: inout StoredFiles) {
+        guard bytes(stored) > limit else { return }
+        freeSpares(&stored)
         let lanes = Lane.allCases.filter { $0 <= incoming }
         for lane in lanes {
-            // The open segment goes before any line of a higher lane.
-            guard evict(lane, downTo: limit, includingOpen: lane < incoming, &stored) else { return }
-        }
-    }
-
-    /// Evicts dead letters if the capacity is exceeded.
-    mutating func evictDeadLetters(_ stored: inout StoredFiles) {
-        _ = evict(.rejected, downTo: configuration.capacity, includingOpen: true, &stored)
-    }
-
-    /// - Returns: false if files can't be removed.
-    private mutating func evict(
-        _ lane: Lane, downTo limit: Int, includingOpen: Bool, _ stored: inout StoredFiles
-    ) -> Bool {
-        if bytes(stored) > limit { freeSpares(&stored) }
-        while bytes(stored) > limit {
-            if let segment = stored.index.firstEvictable(lane) {
-                guard stored.evict(segment) else { return false }
-                continue
+            while bytes(stored) > limit {
+                if let segment = stored.index.firstEvictable(lane) {
+                    // If its file can't be removed, others can't be either.
+                    guard stored.evict(segment) else { return }
+                    continue
+                }
+                // The open segment goes before any line of a higher lane. Dead letters are no incoming lines: theirs goes too.
+                guard lane < incoming || !lane.holdsEvents, appenders[lane.rawValue].usage.count > 0,
+                    FileError.of(try close(lane, at: stored.directories.continuousTime, &stored)) == nil
+                else { break }
             }
-            guard includingOpen, appenders[lane.rawValue].usage.count > 0,
-                FileError.of(try close(lane, at: stored.directories.continuousTime, &stored)) == nil
-            else { break }
         }
-        return true
     }
 
     // MARK: Deletion by others
