@@ -21,7 +21,7 @@ extension JSONLStore: StatusKeeping {
             $0["reusesFiles"] = access.read(\.stored.directories.spares.isOn) ? .bool(true) : nil
             $0["lastStatus"] = status.lastStatus.map { .int($0) }
             // A transport of yours can give any reason. With encryption, it must not be readable.
-            let isPlain = access.read(\.configuration.encryption) == nil
+            let isPlain = access.configuration.encryption == nil
             $0["lastFailure"] = isPlain ? status.lastFailure.map { String($0.prefix(1_000)) } : nil
         }
         let incomplete = path + InstanceDirectory.incompleteSuffix

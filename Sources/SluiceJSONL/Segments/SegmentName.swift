@@ -100,11 +100,7 @@ extension SegmentName: Comparable {
 extension UInt64 {
     /// Sixteen hexadecimal digits.
     var digits: String {
-        String(unsafeUninitializedCapacity: 16) { buffer in
-            let halves = (hexadecimalDigits(UInt32(self >> 32)), hexadecimalDigits(UInt32(truncatingIfNeeded: self)))
-            UnsafeMutableRawBufferPointer(buffer).storeBytes(of: halves.0.bigEndian, as: UInt64.self)
-            UnsafeMutableRawBufferPointer(buffer).storeBytes(of: halves.1.bigEndian, toByteOffset: 8, as: UInt64.self)
-            return 16
-        }
+        let digits = String(self, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
     }
 }

@@ -52,13 +52,26 @@ struct SegmentReader {
         contents.lines.reserveCapacity(contents.places.count)
         for place in contents.places {
             do {
-                let event = try LineEncryption.event(in: file[place.event], encryption)
-                contents.lines.append(EventLine(bytes: event, priority: name.lane.priority))
+                contents.lines.append(
+                    EventLine(bytes: try event(in: file[place.event]), priority: name.lane.priority))
             } catch {
                 throw .encrypted(error)
             }
         }
         return contents
+    }
+
+    /// Returns the event of a line. A plain line is the event.
+    ///
+    /// - Throws: an error if the line is encrypted and can't be decrypted.
+    private func event(in line: ArraySlice<UInt8>) throws -> ArraySlice<UInt8> {
+        // Its braces were checked with its checksum, and it ends before a newline.
+        guard LineEncryption.isSealed(line) else { return line }
+        let event = try LineEncryption.decrypted(line, encryption)
+        guard LineFormat.canStore(event) else {
+            throw SluiceError(.malformedLine, "the decrypted bytes are not an event: the key is a different one")
+        }
+        return event
     }
 
     /// Counts the events of a file, damaged or not, without the ones that need no further attempt.
