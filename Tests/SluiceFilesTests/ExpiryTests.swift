@@ -7,12 +7,8 @@ import Testing
 
 @Suite("Files that expire")
 struct ExpiryTests {
-    let lake: LakeTest
-
-    init() throws {
-        // The clock shows 2026-01-01T00:00:00Z.
-        lake = try LakeTest()
-    }
+    /// The clock shows 2026-01-01T00:00:00Z.
+    let lake = LakeTest()
 
     private var dates: [String] { lake.visible.map { String($0.dropFirst(5).prefix(10)) } }
 
@@ -31,7 +27,7 @@ struct ExpiryTests {
         #expect(try await send(transport, 10, daysBefore: 0).isAccepted)
         #expect(dates == ["2025-12-28", "2025-12-30", "2025-12-31", "2026-01-01", "2026-01-01"])
         #expect(lake.paths.first == "date=2025-12-28/notes.txt")
-        #expect(lake.notes.withLock(\.self).map { $0.hasPrefix("2 files with 2 events") } == [true])
+        #expect(lake.notes.map { $0.hasPrefix("2 files with 2 events") } == [true])
         lake.time.advance(by: .seconds(86_400))
         #expect(try await send(transport, 11, daysBefore: -1).isAccepted)
         #expect(Set(dates) == ["2025-12-28", "2025-12-31", "2026-01-01", "2026-01-02"])
@@ -81,7 +77,7 @@ struct ExpiryTests {
             #expect(try await send(transport, Int(days), daysBefore: -days).isAccepted)
         }
         #expect(lake.visible.count == 5)
-        #expect(lake.notes.withLock(\.self).map { $0.hasPrefix("1 dates") } == [true, true, true])
+        #expect(lake.notes.map { $0.hasPrefix("1 dates") } == [true, true, true])
     }
 
     /// What the clocks of a process do, in days, and the dates that are left of 2026-01-01, -07 and -14 after a write.
@@ -133,6 +129,6 @@ struct ExpiryTests {
         lake.time.advance(by: .seconds(passed * 86_400))
         #expect(try await send(transport, 4, daysBefore: -1_000).isAccepted)
         #expect(dates.filter { $0.hasPrefix("2026") } == left.map { "2026-01-\($0)" })
-        #expect(!lake.notes.withLock(\.self).contains { $0.contains("are kept") })
+        #expect(!lake.notes.contains { $0.contains("are kept") })
     }
 }

@@ -9,11 +9,7 @@ import Testing
 
 @Suite("FileTransport")
 struct FileTransportTests {
-    let lake: LakeTest
-
-    init() throws {
-        lake = try LakeTest()
-    }
+    let lake = LakeTest()
 
     @Test("keeps the contract of transports", arguments: [true, false])
     func keepsContract(gzip: Bool) async throws {
@@ -126,10 +122,10 @@ struct FileTransportTests {
         for number in 0..<(notes == 1 ? 45 : 25) {
             _ = try await transport.send(batch(number * count..<(number + 1) * count))
             lake.time.advance(by: .seconds(seconds))
-            if number < 20 { #expect(lake.notes.withLock(\.self).isEmpty) }
+            if number < 20 { #expect(lake.notes.isEmpty) }
         }
-        #expect(lake.notes.withLock(\.self).count == notes)
-        #expect(lake.notes.withLock(\.self).allSatisfy { $0.contains("Pass `delivery: .files`") })
+        #expect(lake.notes.count == notes)
+        #expect(lake.notes.allSatisfy { $0.contains("Pass `delivery: .files`") })
     }
 
     @Test("wrong arguments are errors when the pipeline is built")

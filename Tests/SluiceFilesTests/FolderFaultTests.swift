@@ -9,11 +9,7 @@ import Testing
 
 @Suite("A lake's folder that fails")
 struct FolderFaultTests {
-    let lake: LakeTest
-
-    init() throws {
-        lake = try LakeTest()
-    }
+    let lake = LakeTest()
 
     @Test(
         "whichever operation fails, no event is accepted that isn't in a file, none is in two, and no file is incomplete",
@@ -24,7 +20,7 @@ struct FolderFaultTests {
     func everyFaultIsHeld(operation: FaultyFileSystem.Operation) async throws {
         let batch = try batch(0..<6) { noon + Int64($0 / 3) * day }
         for call in 0..<30 {
-            let trial = try LakeTest()
+            let trial = LakeTest()
             trial.files.fail(operation, with: .inputOutput, after: call, times: 1)
             let transport = try trial.transport()
             let verdicts = try await transport.send(batch).list(6)
@@ -67,22 +63,21 @@ struct FolderFaultTests {
         #expect(try await transport.send(batch(0..<3)) == .all(.accepted))
     }
 
-    @Test("a folder without write access holds the events with a sentence")
-    func readOnlyFolderHolds() async throws {
-        for error in [FileError.readOnly, .accessDenied, .notPermitted] {
-            lake.files.fail(.makeDirectory, with: error)
-            let verdict = try await lake.transport().send(batch(0..<3)).list(3)[0]
-            #expect(verdict.kind == .hold && verdict.reason.contains("can't be written to"))
-        }
-    }
-
-    @Test("too many open files are retried, and a file that is too large is divided")
-    func passingErrorIsRetried() async throws {
-        lake.files.fail(.create, with: .tooManyOpenFiles)
-        #expect(try await lake.transport().send(batch(0..<3)).list(3)[0].kind == .retry(after: nil))
-        lake.files.heal()
-        lake.files.fail(.write, with: .fileTooLarge)
-        #expect(try await lake.transport().send(batch(0..<3)).list(3)[0].kind == .tooLarge)
+    @Test(
+        "a folder without write access holds the events, too many open files are retried, and a too large file is divided",
+        arguments: [
+            (.makeDirectory, .readOnly, .hold, "can't be written to"),
+            (.makeDirectory, .accessDenied, .hold, "can't be written to"),
+            (.makeDirectory, .notPermitted, .hold, "can't be written to"),
+            (.create, .tooManyOpenFiles, .retry(after: nil), "can't be opened now"),
+            (.write, .fileTooLarge, .tooLarge, "too large"),
+        ] as [(FaultyFileSystem.Operation, FileError, Verdict.Kind, String)])
+    func faultIsVerdict(
+        operation: FaultyFileSystem.Operation, error: FileError, kind: Verdict.Kind, reason: String
+    ) async throws {
+        lake.files.fail(operation, with: error)
+        let verdict = try await lake.transport().send(batch(0..<3)).list(3)[0]
+        #expect(verdict.kind == kind && verdict.reason.contains(reason))
     }
 
     @Test("without memory to compress the end of a file, its events are retried, and no part of it stays")

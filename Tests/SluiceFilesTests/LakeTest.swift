@@ -9,14 +9,13 @@ import Testing
 
 /// A lake in a temporary folder, and transports that write to it.
 struct LakeTest {
-    let directory: TemporaryDirectory
+    let directory = TemporaryDirectory()
     let files = FaultyFileSystem()
     let time = VirtualTime()
-    let notes = Locked<[String]>([])
+    private let reported = Locked<[String]>([])
 
-    init() throws {
-        directory = TemporaryDirectory()
-    }
+    /// What the transports have reported.
+    var notes: [String] { reported.withLock(\.self) }
 
     var path: String { directory.path + "/lake" }
 
@@ -29,7 +28,7 @@ struct LakeTest {
             at: path, gzip: gzip, EventCalendar(partition, utcOffset: utcOffset), maximumAge, files: files,
             deflater: gzip ? .system : nil)
         try transport.open(
-            TransportObserver { note in notes.withLock { $0.append(note) } }, in: PipelineEnvironment(time: time))
+            TransportObserver { note in reported.withLock { $0.append(note) } }, in: PipelineEnvironment(time: time))
         return transport
     }
 
