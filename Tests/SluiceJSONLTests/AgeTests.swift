@@ -5,10 +5,10 @@ import Testing
 
 @testable import SluiceJSONL
 
-struct AgeTests: StoreSuite {
+struct AgeTests: TimedStoreSuite {
     let directory = TemporaryDirectory()
-    private let time = VirtualTime()
-    var environment: PipelineEnvironment { time.environment }
+    let files = FaultyFileSystem()
+    let time = VirtualTime()
 
     /// A process that stores one event.
     private func runProcess(_ number: Int) throws {
@@ -110,14 +110,10 @@ struct AgeTests: StoreSuite {
         "events expire after a pause that is longer than the age limit, and not because the wall clock is set",
         arguments: pauseRows)
     func pauseExpiresEvents(row: PauseRow) throws {
-        let files = FaultyFileSystem()
         var restarts = 0
-        func opened() throws -> TestedStore {
-            try .opened(JSONLStore(at: directory.path, maximumAge: row.limit, files: files), in: time.environment)
-        }
         files.pretend(bootID: "first")
         for number in 0..<10 {
-            let store = try opened()
+            let store = try opened(maximumAge: row.limit)
             try store.append(EventLine(number))
             store.store.close()
         }
@@ -131,11 +127,10 @@ struct AgeTests: StoreSuite {
                 time.moveWallTime(by: duration)
             }
             // A process that delivers nothing, as without a network.
-            try opened().store.close()
+            try opened(maximumAge: row.limit).store.close()
         }
-        let store = try opened()
+        let store = try opened(maximumAge: row.limit)
         #expect(try store.drain() == (row.expires ? [] : texts(0..<10)))
-        store.expectConservation()
     }
 
     @Test(
@@ -165,15 +160,10 @@ struct AgeTests: StoreSuite {
     func refusedReadingIsRepeated(refusals: Int, days: Int) throws {
         for deletesLock in [false, true] {
             let place = TemporaryDirectory()
-            let files = FaultyFileSystem()
-            func opened() throws -> TestedStore {
-                try .opened(JSONLStore(at: place.path, maximumAge: .days(7), files: files), in: time.environment)
-            }
             if !deletesLock { files.fail(.write, with: .inputOutput, times: refusals) }
-            let store = try opened()
+            let store = try opened(maximumAge: .days(7), in: place)
             if deletesLock {
-                let name = try #require(try SystemFileSystem().list(place.path).first)
-                place.remove("\(name)/lock")
+                place.remove("\(place.names[0])/lock")
                 files.fail(.write, with: .inputOutput, times: refusals)
             }
             for number in 0..<refusals + 2 {
@@ -185,7 +175,7 @@ struct AgeTests: StoreSuite {
             #expect(stored > 0)
             time.moveWallTime(by: .days(days))
             store.store.close()
-            let next = try opened()
+            let next = try opened(maximumAge: .days(7), in: place)
             #expect(next.dropped.isEmpty)
             #expect(try next.drain().count == stored)
         }
@@ -193,16 +183,12 @@ struct AgeTests: StoreSuite {
 
     @Test("the lock file stays small, however often the machine is restarted")
     func lockFileStaysSmall() throws {
-        let files = FaultyFileSystem()
         for number in 0..<70 {
             files.pretend(bootID: "\(number)")
-            let store = try TestedStore.opened(
-                JSONLStore(at: directory.path, files: files), in: time.environment)
-            try store.append(EventLine(number))
-            store.store.close()
+            try runProcess(number)
             time.advance(by: .seconds(3_600))
         }
-        let name = try #require(try SystemFileSystem().list(directory.path).first)
+        let name = try #require(directory.names.first)
         #expect(try directory.read("\(name)/lock").count < 8_192)
     }
 
@@ -236,6 +222,5 @@ struct AgeTests: StoreSuite {
         #expect(try store.nextBatch() == nil)
         try store.settle(batch)
         #expect(store.dropped.isEmpty)
-        store.expectConservation()
     }
 }

@@ -23,12 +23,8 @@ struct DiscardedLetterTests: StoreSuite {
     func discardedEventIsGone(isEarlier: Bool, isEncrypted: Bool) throws {
         let encryption = isEncrypted ? LineEncryption.toy(7) : nil
         var store = try rejecting(encryption)
-        if isEarlier {
-            store.store.close()
-            store = try opened(encryption: encryption)
-        }
-        let ids = Set(try store.store.deadLetters().map(\.id))
-        #expect(try store.store.discardDeadLetters(ids) == 1)
+        if isEarlier { store = try reopened(store, encryption: encryption) }
+        #expect(try store.discard(store.letters().map(\.id)) == 1)
         let found = try afterKill(encryption)
         #expect(found.waiting == [0, 2, 3] && found.letters.isEmpty)
         if isEarlier { #expect(try store.nextBatch()?.numbers == [0, 2, 3]) }
@@ -39,12 +35,8 @@ struct DiscardedLetterTests: StoreSuite {
     @Test("the event of a replayed dead letter is sent once by a later process", arguments: [false, true])
     func replayedEventComesOnce(isEarlier: Bool) throws {
         var store = try rejecting()
-        if isEarlier {
-            store.store.close()
-            store = try opened()
-        }
-        let ids = Set(try store.store.deadLetters().map(\.id))
-        #expect(try store.store.replayDeadLetters(ids) == 1)
+        if isEarlier { store = try reopened(store) }
+        #expect(try store.replay(store.letters().map(\.id)) == 1)
         let found = try afterKill()
         #expect(found.waiting.sorted() == [0, 1, 2, 3] && found.letters.isEmpty)
     }
@@ -53,12 +45,11 @@ struct DiscardedLetterTests: StoreSuite {
     func discardsUnwrittenLetter(isSettled: Bool) throws {
         let store = try opened()
         let batch = try store.batch(of: 0..<4)
-        let home = try #require(try SystemFileSystem().list(directory.path).first)
+        let home = try #require(directory.names.first)
         files.fail(.create, with: .noSpace, below: ["\(directory.path)/\(home)/rejected-"])
         store.store.reject([batch.rejected("bad")[1]], in: batch.id)
         if isSettled { #expect(throws: SluiceError.self) { try store.settle(batch) } }
-        let ids = Set(try store.store.deadLetters().map(\.id))
-        #expect(try store.store.discardDeadLetters(ids) == 1)
+        #expect(try store.discard(store.letters().map(\.id)) == 1)
         #expect(try !afterKill().waiting.contains(1))
     }
 
@@ -70,11 +61,11 @@ struct DiscardedLetterTests: StoreSuite {
         for skip in 0..<16 {
             let trial = DiscardedLetterTests()
             let store = try trial.rejecting()
-            let ids = Set(try store.store.deadLetters().map(\.id))
+            let ids = try store.letters().map(\.id)
             trial.files.fail(operation, with: .inputOutput, after: skip)
             var isDiscarded = false
             do throws(SluiceError) {
-                isDiscarded = try store.store.discardDeadLetters(ids) == 1
+                isDiscarded = try store.discard(ids) == 1
             } catch {
                 #expect(error.code == .inputOutput)
             }
@@ -83,7 +74,7 @@ struct DiscardedLetterTests: StoreSuite {
             #expect(found.letters.isEmpty || !isDiscarded, "\(operation) \(skip)")
             trial.files.heal()
             // What is left of it is done by the next discard.
-            _ = try store.store.discardDeadLetters(Set(try store.store.deadLetters().map(\.id)))
+            _ = try store.discard(try store.letters().map(\.id))
             let last = try trial.afterKill()
             #expect(last.waiting == [0, 2, 3] && last.letters.isEmpty, "\(operation) \(skip)")
         }
@@ -93,14 +84,13 @@ struct DiscardedLetterTests: StoreSuite {
     func unreadableSegmentKeepsLetter() throws {
         try rejecting().store.close()
         let store = try opened()
-        let ids = Set(try store.store.deadLetters().map(\.id))
+        let ids = try store.letters().map(\.id)
         let segment = try #require(try directory.segments().first)
         files.fail(.open, with: .inputOutput, below: ["\(directory.path)/\(segment)"])
-        let error = #expect(throws: SluiceError.self) { try store.store.discardDeadLetters(ids) }
-        #expect(error?.code == .inputOutput)
-        #expect(try store.store.deadLetters().count == 1)
+        expectError(.inputOutput) { try store.discard(ids) }
+        #expect(try store.letters().count == 1)
         files.heal()
-        #expect(try store.store.discardDeadLetters(ids) == 1)
+        #expect(try store.discard(ids) == 1)
         #expect(try afterKill().waiting == [0, 2, 3])
     }
 
@@ -114,7 +104,7 @@ struct DiscardedLetterTests: StoreSuite {
         }
         for store in earlier { store.store.close() }
         let store = try opened()
-        #expect(try SystemFileSystem().list(directory.path).count == 2)
+        #expect(directory.names.count == 2)
         let directories = try directory.letterFiles()
         // A worker settles the last batch of an adopted directory, which is then removed.
         files.beforeNextOpening(of: directories.map { "\(directory.path)/\($0)" }) {
@@ -124,8 +114,8 @@ struct DiscardedLetterTests: StoreSuite {
                 Issue.record(error)
             }
         }
-        #expect(Set(try store.store.deadLetters().compactMap(\.number)) == [0, 1])
-        #expect(try SystemFileSystem().list(directory.path).count == 1)
+        #expect(Set(try store.letters().compactMap(\.number)) == [0, 1])
+        #expect(directory.names.count == 1)
         #expect(store.deadLettersDropped.isEmpty)
     }
 }

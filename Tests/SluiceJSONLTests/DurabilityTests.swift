@@ -8,11 +8,10 @@ import Testing
 
 /// The system calls behind each promise. Tests/Faults shows by killed processes that the promises are kept.
 @Suite
-struct DurabilityTests: StoreSuite {
+struct DurabilityTests: TimedStoreSuite {
     let directory = TemporaryDirectory()
     let files = FaultyFileSystem()
-    private let time = VirtualTime()
-    var environment: PipelineEnvironment { time.environment }
+    let time = VirtualTime()
 
     @Test("by default each event is one write, and no event is synchronized")
     func eachEventIsOneWrite() throws {
@@ -92,7 +91,6 @@ struct DurabilityTests: StoreSuite {
         #expect(try directory.segments().count == 2)
         #expect(try openedAfterKill().drain() == texts([0, 2]))
         #expect(try store.drain() == texts([0, 2]))
-        store.expectConservation()
     }
 
     @Test("with .interval all written files are synchronized once an interval, and nothing if nothing was written")
@@ -210,9 +208,7 @@ struct DurabilityTests: StoreSuite {
     func impossibleLevelIsRefused() throws {
         files.fail(.synchronize, with: .invalidArgument)
         for durability in [JSONLStore.Durability.full, .interval(milliseconds: 10)] {
-            let error = #expect(throws: SluiceError.self) { try opened(durability) }
-            #expect(error?.code == .storageUnavailable)
-            #expect(error?.message.contains("durability") == true)
+            expectError(.storageUnavailable, says: "durability") { try opened(durability) }
         }
         try opened(.process).append(EventLine(0))
     }

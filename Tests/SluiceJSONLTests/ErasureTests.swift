@@ -6,8 +6,10 @@ import Testing
 @testable import SluiceJSONL
 
 /// Events of one person are erased from all files, and all others stay.
-struct ErasureTests: StoreSuite {
+struct ErasureTests: TimedStoreSuite {
     let directory = TemporaryDirectory()
+    let files = FaultyFileSystem()
+    let time = VirtualTime()
 
     /// An event of the person `user-<number % 4>`.
     private static func line(_ number: Int, _ priority: Event.Priority = .normal) throws -> EventLine {
@@ -47,7 +49,6 @@ struct ErasureTests: StoreSuite {
         store.expectConservation()
         for number in 600..<610 { try store.append(Self.line(number)) }
         #expect(try drain(store) == (0..<610).filter { $0 % 4 != 1 || $0 >= 600 })
-        store.expectConservation()
         #expect(store.dropped.isEmpty)
     }
 
@@ -60,12 +61,10 @@ struct ErasureTests: StoreSuite {
         let report = try store.erase(where: Self.isErased)
         #expect(report == ErasureReport(deadLetters: 2))
         #expect(try !isOnDisk())
-        store.store.close()
-        let next = try opened()
-        #expect(try next.store.deadLetters().count == 1)
+        let next = try reopened(store)
+        #expect(try next.letters().count == 1)
         // Event 2 is a dead letter, whose id contains its place in the file.
         #expect(try drain(next) == (0..<20).filter { $0 % 4 != 1 && $0 != 2 })
-        next.expectConservation()
     }
 
     @Test("a directory of another route or of a running process is named, and erased when that process has ended")
@@ -81,19 +80,16 @@ struct ErasureTests: StoreSuite {
         other.store.close()
         #expect(try drain(store) == [0, 2, 3, 4, 6, 7])
         #expect(store.dropped == [.deleted: 2])
-        store.expectConservation()
         #expect(try store.erase(where: Self.isErased).isComplete)
     }
 
     @Test("a directory that can't be read when its process has ended is not taken over before its events are erased")
     func retriesErasure() throws {
-        let files = FaultyFileSystem()
         let other = try opened()
         for number in 0..<8 { try other.append(Self.line(number)) }
         // A store delivers nothing from a file that no store has written.
         for folder in directory.names { try directory.write([1], to: "\(folder)/notes.txt") }
-        let time = VirtualTime()
-        let store = try TestedStore.opened(JSONLStore(at: directory.path, files: files), in: time.environment)
+        let store = try opened()
         #expect(try store.erase(where: Self.isErased).left.count == 1)
         other.store.close()
         files.fail(.read, with: .inputOutput, times: 1)
@@ -104,7 +100,6 @@ struct ErasureTests: StoreSuite {
         #expect(try drain(store) == [0, 2, 3, 4, 6, 7])
         #expect(store.dropped == [.deleted: 2])
         #expect(store.notes.count { $0.contains("could not be erased") } == 1)
-        store.expectConservation()
     }
 
     @Test("damaged lines can be anybody's: they are removed and counted")
@@ -117,14 +112,12 @@ struct ErasureTests: StoreSuite {
         #expect(try !isOnDisk("user-3"))
         #expect(store.dropped == [.corrupt: 1])
         #expect(try drain(store) == [0, 1, 2])
-        store.expectConservation()
     }
 
     @Test("events that can't be read or written are named, and stay")
     func namesFailures() throws {
         try leave(0..<4)
-        let files = FaultyFileSystem()
-        let store = try TestedStore.opened(JSONLStore(at: directory.path, files: files))
+        let store = try opened()
         for fault in [FaultyFileSystem.Operation.open, .rename] {
             files.fail(fault, with: .inputOutput)
             let report = try store.erase(where: Self.isErased)
@@ -139,8 +132,7 @@ struct ErasureTests: StoreSuite {
 
     @Test("a dead letter whose file can't be rewritten is named by each erasure until it is gone")
     func namesUnwrittenDeadLetters() throws {
-        let files = FaultyFileSystem()
-        let store = try TestedStore.opened(JSONLStore(at: directory.path, files: files))
+        let store = try opened()
         let batch = try store.batch((0..<4).map { try Self.line($0) })
         store.store.reject(batch.events.map { DeadLetter(line: $0, reason: "no", date: .sample) }, in: batch.id)
         try store.settle(batch)
@@ -154,21 +146,19 @@ struct ErasureTests: StoreSuite {
         files.heal()
         #expect(try store.erase(where: Self.isErased) == ErasureReport())
         #expect(try !isOnDisk())
-        #expect(try store.store.deadLetters().count == 3)
+        #expect(try store.letters().count == 3)
     }
 
     @Test("an erasure of a directory that failed for a moment is repeated before the directory is taken over")
     func erasesAfterPassingFailure() throws {
-        let files = FaultyFileSystem()
         try directory.leaveSideBySide((0..<6).map { group in try (0..<8).map { try Self.line(group * 8 + $0) } })
-        let store = try TestedStore.opened(JSONLStore(at: directory.path, files: files))
+        let store = try opened()
         files.fail(.read, with: .inputOutput, times: 1)
         let report = try store.erase(where: Self.isErased)
         #expect(report.events == 10)
         #expect(report.left.count == 1)
         #expect(try drain(store).sorted() == (0..<48).filter { $0 % 4 != 1 })
         #expect(store.dropped == [.deleted: 2])
-        store.expectConservation()
         #expect(try !isOnDisk())
     }
 
@@ -182,7 +172,6 @@ struct ErasureTests: StoreSuite {
         #expect(try store.erase(where: Self.isErased) == ErasureReport())
         #expect(try drain(store).isEmpty)
         #expect(store.dropped == [.corrupt: 6])
-        store.expectConservation()
     }
 
     @Test("an encrypted store is erased with its key; without it, the reason is named")

@@ -6,9 +6,10 @@ import Testing
 
 @testable import SluiceJSONL
 
-struct FaultTests: StoreSuite {
+struct FaultTests: TimedStoreSuite {
     let directory = TemporaryDirectory()
     let files = FaultyFileSystem()
+    let time = VirtualTime()
 
     @Test("short writes are continued to the newline", arguments: [1, 7, 60])
     func shortWritesAreContinued(limit: Int) throws {
@@ -20,9 +21,7 @@ struct FaultTests: StoreSuite {
 
     @Test("a segment that cannot be read is tried again, then given up so that it does not block others")
     func unreadableSegmentDoesNotBlockOthers() throws {
-        let time = VirtualTime()
-        let store = try TestedStore.opened(
-            JSONLStore(at: directory.path, files: files), in: time.environment)
+        let store = try opened()
         try store.append(EventLine(0))
         files.fail(.read, with: .inputOutput, times: 1)
         #expect(throws: SluiceError.self) { try store.nextBatch() }
@@ -35,7 +34,6 @@ struct FaultTests: StoreSuite {
         #expect(store.dropped == [.unreadable: 1])
         #expect(store.notes.count == 1)
         #expect(store.store.backlog.isEmpty)
-        store.expectConservation()
 
         files.fail(.read, with: .inputOutput, times: 1)
         time.advance(by: .seconds(61))
@@ -46,7 +44,6 @@ struct FaultTests: StoreSuite {
         time.advance(by: .seconds(61))
         #expect(try store.drain() == texts([0]))
         #expect(store.recovered == 1)
-        store.expectConservation()
     }
 
     @Test("too many open files are temporary: nothing is given up")
@@ -94,12 +91,7 @@ struct FaultTests: StoreSuite {
         for durability in [JSONLStore.Durability.process, .full, .buffered] {
             for skip in 0..<12 {
                 for times in [1, Int.max] {
-                    let directory = TemporaryDirectory()
-                    let files = FaultyFileSystem()
-                    let time = VirtualTime()
-                    let store = try TestedStore.opened(
-                        JSONLStore(
-                            at: directory.path, durability: durability, files: files), in: time.environment)
+                    let store = try opened(durability, in: TemporaryDirectory())
                     files.fail(operation, with: error, after: skip, times: times)
                     var accepted: Set<String> = []
                     var delivered: Set<String> = []

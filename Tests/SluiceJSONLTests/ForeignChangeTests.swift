@@ -6,10 +6,9 @@ import Testing
 @testable import SluiceJSONL
 
 /// Changes to a segment by other programs while the store writes to it: an editor, `logrotate`, a shell.
-struct ForeignChangeTests: StoreSuite {
+struct ForeignChangeTests: TimedStoreSuite {
     let directory = TemporaryDirectory()
-    private let time = VirtualTime()
-    var environment: PipelineEnvironment { time.environment }
+    let time = VirtualTime()
 
     // MARK: Appended bytes
 
@@ -32,19 +31,10 @@ struct ForeignChangeTests: StoreSuite {
             try directory.append(text, to: segment)
             for number in 1..<10 { try store.append(EventLine(number)) }
             try directory.append(text, to: segment)
-            if isClosed {
-                store.store.close()
-                let next = try opened()
-                #expect(try next.drain() == texts(0..<10))
-                #expect(next.dropped == (Self.likeDamage.contains(text) ? [.corrupt: 2] : [:]))
-                next.expectConservation()
-                next.store.close()
-            } else {
-                #expect(try store.drain() == texts(0..<10))
-                #expect(store.dropped.isEmpty)
-                store.expectConservation()
-                store.store.close()
-            }
+            let last = isClosed ? try reopened(store) : store
+            #expect(try last.drain() == texts(0..<10))
+            #expect(last.dropped == (isClosed && Self.likeDamage.contains(text) ? [.corrupt: 2] : [:]))
+            last.store.close()
         }
     }
 
@@ -56,7 +46,6 @@ struct ForeignChangeTests: StoreSuite {
         for number in 1..<10 { try store.append(EventLine(number)) }
         #expect(try store.drain() == texts([0] + Array(2..<10)))
         #expect(store.dropped == [.corrupt: 1])
-        store.expectConservation()
     }
 
     @Test("lines that others append to an open segment of dead letters cost no dead letter", arguments: foreignTexts)
@@ -67,7 +56,7 @@ struct ForeignChangeTests: StoreSuite {
             try store.rejectFirst()
             try directory.append(text, to: try #require(try directory.letterFiles().first))
         }
-        #expect(try store.store.deadLetters().map(\.line.text) == texts(0..<3))
+        #expect(try store.letters().map(\.line.text) == texts(0..<3))
         #expect(store.deadLettersDropped.isEmpty)
     }
 
@@ -90,7 +79,6 @@ struct ForeignChangeTests: StoreSuite {
         try store.append(EventLine(3))
         #expect(try store.drain() == texts(0..<3) + texts(0..<4))
         #expect(store.recovered == 3 && store.dropped.isEmpty)
-        store.expectConservation()
     }
 
     @Test(
@@ -209,12 +197,11 @@ struct ForeignChangeTests: StoreSuite {
             time.advance(by: .milliseconds(1))
             for number in 5..<20 { try store.append(EventLine(number, priority)) }
             if isClosed {
-                store.store.close()
-                #expect(Set(try opened(in: directory).drain()).isSuperset(of: texts(change.delivered, priority)))
+                let next = try reopened(store, in: directory)
+                #expect(Set(try next.drain()).isSuperset(of: texts(change.delivered, priority)))
             } else {
                 #expect(try store.drain() == texts(change.delivered, priority))
                 #expect(store.dropped.values.reduce(0, +) == 20 - change.delivered.count)
-                store.expectConservation()
             }
         }
     }
@@ -229,7 +216,7 @@ struct ForeignChangeTests: StoreSuite {
                 try directory.rename(file, to: file + ".1")
             }
         }
-        #expect(try store.store.deadLetters().map(\.line.text) == texts(0..<3))
+        #expect(try store.letters().map(\.line.text) == texts(0..<3))
         #expect(store.deadLettersDropped.isEmpty)
     }
 
@@ -241,19 +228,15 @@ struct ForeignChangeTests: StoreSuite {
         arguments: orders)
     func movedLettersAreKept(order: [Int]) throws {
         let store = try opened()
-        for number in 0..<3 {
-            try store.append(EventLine(number))
-            try store.rejectFirst()
-        }
-        let letters = try store.store.deadLetters()
+        try store.rejectEach(0..<3)
+        let letters = try store.letters()
         let file = try directory.letterFiles()[0]
         let lines = try directory.read(file).split(separator: LineFormat.newline)
         try directory.write(order.flatMap { lines[$0] + [LineFormat.newline] }, to: file)
         let kept = Set(order.prefix(3)).subtracting([1])
-        #expect(try store.store.discardDeadLetters([letters[1].id]) == 1)
-        #expect(Set(try store.store.deadLetters().map(\.line.text)) == Set(texts(kept)))
+        #expect(try store.discard([letters[1].id]) == 1)
+        #expect(Set(try store.letters().map(\.line.text)) == Set(texts(kept)))
         #expect(store.deadLettersDropped[.corrupt, default: 0] == 2 - kept.count)
-        store.store.close()
-        #expect(Set(try opened().store.deadLetters().map(\.line.text)) == Set(texts(kept)))
+        #expect(Set(try reopened(store).store.deadLetters().map(\.line.text)) == Set(texts(kept)))
     }
 }

@@ -71,28 +71,27 @@ struct RouteTests {
     @Test("a renamed route gets its events if its directories are renamed")
     func directoriesCanBeRenamed() async throws {
         try await leaveEvents(["old name"])
-        let name = try #require(try SystemFileSystem().list(directory.path).first)
+        let name = try #require(directory.names.first)
         #expect(name.hasSuffix(".old%20name"))
         try directory.rename(name, to: "\(name.prefix(EventID.textLength)).new")
         #expect(try await delivered("new") == ["old name": 10])
     }
 
+    private func pipeline(at path: String) throws -> Pipeline {
+        try Pipeline {
+            JSONLStore(at: path)
+            ScriptedTransport()
+        }
+    }
+
     @Test("two pipelines with one directory and one name are an error, until the first one ends")
     func samePlaceIsRefused() async throws {
-        func pipeline(at path: String) throws -> Pipeline {
-            try Pipeline {
-                JSONLStore(at: path)
-                ScriptedTransport()
-            }
-        }
         symlink(directory.path, "\(directory.path).link")
         defer { unlink("\(directory.path).link") }
         let place = "\(directory.path)/events"
         let first = try pipeline(at: place)
         for path in [place, "\(directory.path)/./events/", "\(directory.path).link/events"] {
-            let error = #expect(throws: SluiceError.self) { try pipeline(at: path) }
-            #expect(error?.code == .invalidPipeline)
-            #expect(error?.message.contains("\"main\"") == true)
+            expectError(.invalidPipeline, says: "\"main\"") { try pipeline(at: path) }
         }
         // Without a pipeline, a tool can look into the directory.
         try TestedStore.opened(JSONLStore(at: place)).store.close()
@@ -107,15 +106,9 @@ struct RouteTests {
     @Test("a new directory at the place of a deleted one is not taken for it")
     func deletedDirectoryIsFree() throws {
         let place = "\(directory.path)/events"
-        func pipeline() throws -> Pipeline {
-            try Pipeline(isDeliveryPaused: true) {
-                JSONLStore(at: place)
-                ScriptedTransport()
-            }
-        }
-        let first = try pipeline()
+        let first = try pipeline(at: place)
         try directory.rename("events", to: "moved")
-        let second = try pipeline()
+        let second = try pipeline(at: place)
         withExtendedLifetime((first, second)) {}
     }
 
@@ -132,9 +125,8 @@ struct RouteTests {
         for name in ["", "x", String(id.dropLast()), id + "x", id + ".", id + ".%", id + ".%4", id + ".%zz"] {
             #expect(RouteName.route(ofDirectory: name) == nil)
         }
-        let error = #expect(throws: SluiceError.self) {
+        expectError(.invalidArgument) {
             try JSONLStore(at: directory.path).open(StoreObserver(route: String(repeating: "ü", count: 60)))
         }
-        #expect(error?.code == .invalidArgument)
     }
 }

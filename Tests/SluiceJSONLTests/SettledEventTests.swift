@@ -31,8 +31,7 @@ struct SettledEventTests: StoreSuite {
         store.store.settle([4, 5, 5, 10, -1], of: batch.id)
         store.store.settle([1], of: batch.id + 1)
         #expect(try afterKill(key).waiting == [1, 2, 3, 6, 7, 8])
-        store.store.close()
-        let next = try opened(encryption: key)
+        let next = try reopened(store, encryption: key)
         #expect(try next.drain().count == 6)
         #expect(next.dropped.isEmpty)
         #expect(next.recovered == 6)
@@ -44,8 +43,7 @@ struct SettledEventTests: StoreSuite {
         let (store, batch) = try handedOut()
         store.store.settle(Array(0..<10), of: batch.id)
         #expect(try afterKill().waiting.isEmpty)
-        store.store.close()
-        let next = try opened()
+        let next = try reopened(store)
         #expect(try next.nextBatch() == nil)
         #expect(next.recovered == 0)
         #expect(next.store.backlog.isEmpty)
@@ -62,7 +60,6 @@ struct SettledEventTests: StoreSuite {
         #expect(try afterKill().waiting == [0, 1, 5])
         try store.settle(batch)
         #expect(try directory.segments().isEmpty)
-        store.expectConservation()
     }
 
     @Test("settled and rejected events of a batch stay apart, also for a later process")
@@ -72,15 +69,13 @@ struct SettledEventTests: StoreSuite {
         // A settled event is no dead letter, and a dead letter is not settled.
         store.store.reject([batch.rejected("bad")[2], batch.rejected("bad")[3]], in: batch.id)
         store.store.settle([3, 5], of: batch.id)
-        #expect(try store.store.deadLetters().compactMap(\.number) == [3])
+        #expect(try store.letters().compactMap(\.number) == [3])
         #expect(store.store.backlog.events == 6)
         #expect(try afterKill().waiting == [1, 4])
-        store.store.close()
-        let next = try opened()
+        let next = try reopened(store)
         // The place of the event is part of the letter's id: it must be the same.
         #expect(try next.nextBatch()?.numbers == [1, 4])
-        #expect(try next.store.deadLetters().compactMap(\.number) == [3])
-        next.expectConservation()
+        #expect(try next.letters().compactMap(\.number) == [3])
     }
 
     @Test("of two equal events, the settled place counts")
@@ -89,7 +84,7 @@ struct SettledEventTests: StoreSuite {
         let batch = try store.batch(of: [0, 1, 1, 2])
         store.store.settle([2], of: batch.id)
         store.store.reject([batch.rejected("bad")[2]], in: batch.id)
-        #expect(try store.store.deadLetters().compactMap(\.number) == [1])
+        #expect(try store.letters().compactMap(\.number) == [1])
         #expect(try afterKill().waiting == [0, 2])
     }
 
@@ -139,7 +134,6 @@ struct SettledEventTests: StoreSuite {
         store.store.settle([4], of: batch.id)
         #expect(try afterKill().waiting == [1, 2, 3, 5, 6, 7, 8, 9])
         try store.settle(batch)
-        store.expectConservation()
     }
 
     /// Something that another program makes of a file of ten lines.
@@ -225,8 +219,7 @@ struct SettledEventTests: StoreSuite {
     func unreadFilesAreCounted() throws {
         let (store, batch) = try handedOut()
         store.store.settle([0, 1, 2], of: batch.id)
-        store.store.close()
-        let next = try opened()
+        let next = try reopened(store)
         #expect(try next.store.deleteUnread().events == 7)
         #expect(next.recovered == 7)
     }

@@ -7,24 +7,18 @@ struct StateFileTests {
     private let directory = TemporaryDirectory()
     private let files = SystemFileSystem()
 
-    @Test("the last write is read back")
+    @Test("the last write is read back, and only its owner can access the file and its directories")
     func lastWriteIsReadBack() throws {
-        let file = StateFile(path: "\(directory.path)/state")
-        #expect(try file.read() == nil)
-        try file.write([1, 2, 3])
-        #expect(try file.read() == [1, 2, 3])
-        try file.write([])
-        #expect(try file.read() == [])
-        #expect(try files.list(directory.path) == ["state"])
-    }
-
-    @Test("only its owner can access the file and its directories")
-    func fileIsForItsOwnerAlone() throws {
         let file = StateFile(path: "\(directory.path)/a/b/state")
-        try file.write([1])
-        #expect(try files.status(of: "\(directory.path)/a").mode == 0o700)
-        #expect(try files.status(of: "\(directory.path)/a/b").mode == 0o700)
-        #expect(try files.status(of: "\(directory.path)/a/b/state").mode == 0o600)
+        #expect(try file.read() == nil)
+        for bytes in [[1, 2, 3], []] as [[UInt8]] {
+            try file.write(bytes)
+            #expect(try file.read() == bytes)
+        }
+        #expect(try files.list("\(directory.path)/a/b") == ["state"])
+        for (name, mode) in [("a", 0o700), ("a/b", 0o700), ("a/b/state", 0o600)] as [(String, UInt32)] {
+            #expect(try files.status(of: "\(directory.path)/\(name)").mode == mode, "\(name)")
+        }
     }
 
     @Test("a symbolic link is neither read nor replaced")
@@ -44,9 +38,7 @@ struct StateFileTests {
         ])
     func unusablePathIsAnError(path: String, advice: String) {
         let file = StateFile(path: path)
-        let error = #expect(throws: SluiceError.self) { try file.write([1]) }
-        #expect(error?.code == .storageUnavailable)
-        #expect(error?.message.contains(advice) == true)
+        expectError(.storageUnavailable, says: advice) { try file.write([1]) }
     }
 
     @Test("a directory of states that means no folder is an invalid argument", arguments: flawedPaths)
@@ -55,8 +47,7 @@ struct StateFileTests {
         for place in Persistence.file(path).backedUp(by: .file(path).encrypted(with: encryption)).places {
             for use in [{ _ = try place.read("item") }, { try place.write("item", [1]) }, { try place.remove("item") }]
             {
-                let error = #expect(throws: SluiceError.self) { try use() }
-                #expect(error?.code == .invalidArgument && error?.message.contains(advice) == true)
+                expectError(.invalidArgument, says: advice) { try use() }
             }
         }
     }

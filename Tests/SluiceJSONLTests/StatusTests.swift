@@ -6,11 +6,17 @@ import Testing
 @testable import SluiceJSONL
 
 /// The file `status.json`, which other programs read.
-struct StatusTests: StoreSuite {
+struct StatusTests: TimedStoreSuite {
     let directory = TemporaryDirectory()
     let files = FaultyFileSystem()
-    private let time = VirtualTime(wallTime: .sample)
-    var environment: PipelineEnvironment { time.environment }
+    let time = VirtualTime(wallTime: .sample)
+
+    private func pipeline(_ transport: ScriptedTransport) throws -> Pipeline {
+        try Pipeline(environment: PipelineEnvironment(time: time, random: { 0 })) {
+            JSONLStore(at: directory.path, files: files)
+            transport
+        }
+    }
 
     private func statusFiles() throws -> [String] { try directory.files().filter { $0.contains("status") } }
 
@@ -31,10 +37,7 @@ struct StatusTests: StoreSuite {
     func showsFailure() async throws {
         let answers = [Verdicts.all(.retry(after: .seconds(60), reason: "the server is busy"), status: 503)]
         let transport = ScriptedTransport(answers.map { .answer($0) })
-        let pipeline = try Pipeline(environment: PipelineEnvironment(time: time, random: { 0 })) {
-            JSONLStore(at: directory.path, files: files)
-            transport
-        }
+        let pipeline = try pipeline(transport)
         pipeline.track("Purchase", ["secret": "hidden"])
         await pipeline.flush()
         while try status() == nil { await Task.yield() }
@@ -53,10 +56,8 @@ struct StatusTests: StoreSuite {
 
     @Test("the last failure stays after a shutdown while events wait, and goes with them")
     func keepsLastFailure() async throws {
-        let pipeline = try Pipeline(environment: PipelineEnvironment(time: time, random: { 0 })) {
-            JSONLStore(at: directory.path, files: files)
-            ScriptedTransport(then: .answer(.all(.retry(after: nil, reason: "the server is busy"), status: 503)))
-        }
+        let pipeline = try pipeline(
+            ScriptedTransport(then: .answer(.all(.retry(after: nil, reason: "the server is busy"), status: 503))))
         pipeline.track("Purchase")
         await pipeline.flush()
         await pipeline.shutdown(timeout: .zero)
@@ -71,10 +72,7 @@ struct StatusTests: StoreSuite {
 
     @Test("successes write the file once, and a host that pauses the pipeline writes it")
     func writesChangesOnly() async throws {
-        let pipeline = try Pipeline(environment: time.environment) {
-            JSONLStore(at: directory.path, files: files)
-            ScriptedTransport(then: .answer(.all(.accepted, status: 200)))
-        }
+        let pipeline = try pipeline(ScriptedTransport(then: .answer(.all(.accepted, status: 200))))
         pipeline.track("First")
         await pipeline.flush()
         while try status() == nil { await Task.yield() }

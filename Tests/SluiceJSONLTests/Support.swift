@@ -19,6 +19,15 @@ protocol StoreSuite {
     var environment: PipelineEnvironment { get }
 }
 
+/// A suite whose stores have a clock that only its tests move.
+protocol TimedStoreSuite: StoreSuite {
+    var time: VirtualTime { get }
+}
+
+extension TimedStoreSuite {
+    var environment: PipelineEnvironment { time.environment }
+}
+
 extension StoreSuite where Files == SystemFileSystem {
     var files: Files { SystemFileSystem() }
 }
@@ -33,7 +42,16 @@ extension StoreSuite {
         try .opened(
             JSONLStore(
                 at: (place ?? directory).path, durability: durability, capacity: capacity, maximumAge: maximumAge,
-                encryption: encryption, files: files), in: environment)
+                encryption: encryption, files: files), in: environment, keeping: place)
+    }
+
+    /// Closes a store, and opens the one of the next process.
+    func reopened(
+        _ store: TestedStore, _ durability: JSONLStore.Durability = .process, capacity: Int = 10_485_760,
+        encryption: LineEncryption? = nil, in place: TemporaryDirectory? = nil
+    ) throws -> TestedStore {
+        store.store.close()
+        return try opened(durability, capacity: capacity, encryption: encryption, in: place)
     }
 
     /// Opens the store of a later process, in a copy of the directory, as if the present process had been killed now.
@@ -126,16 +144,24 @@ final class TestedStore: Sendable {
         return errors
     }
 
-    func nextBatch(events: Int = 500, bytes: Int = .max) throws(SluiceError) -> Batch? {
+    /// Takes the next batch. Each event of the store is accounted for then.
+    func nextBatch(
+        events: Int = 500, bytes: Int = .max, _ location: SourceLocation = #_sourceLocation
+    ) throws(SluiceError) -> Batch? {
         let batch = try store.nextBatch(BatchSize(events: events, bytes: bytes))
         if let batch { counts.withLock { $0.sizes[batch.id] = batch.events.count } }
+        expectConservation(location)
         return batch
     }
 
-    func settle(_ batch: Batch, rejected: [DeadLetter] = []) throws(SluiceError) {
+    /// Settles a batch. Each event of the store is accounted for then.
+    func settle(
+        _ batch: Batch, rejected: [DeadLetter] = [], _ location: SourceLocation = #_sourceLocation
+    ) throws(SluiceError) {
         counts.withLock { $0.settled += $0.sizes.removeValue(forKey: batch.id) ?? 0 }
         if !rejected.isEmpty { store.reject(rejected, in: batch.id) }
         try store.settle(batch.id)
+        expectConservation(location)
     }
 
     /// Appends events, and takes the next batch.
@@ -145,6 +171,14 @@ final class TestedStore: Sendable {
     }
 
     func batch(of numbers: some Sequence<Int>) throws -> Batch { try batch(numbers.map { .canonical($0) }) }
+
+    /// Appends events one after another, and makes a dead letter of each.
+    func rejectEach(_ numbers: Range<Int>) throws {
+        for number in numbers {
+            try append(EventLine(number))
+            try rejectFirst()
+        }
+    }
 
     /// Takes the next batch, and settles it with a dead letter of its first event.
     func rejectFirst() throws {
@@ -159,17 +193,37 @@ final class TestedStore: Sendable {
     }
 
     /// Settles all waiting events, and returns them in order.
-    func drainLines() throws(SluiceError) -> [EventLine] {
+    func drainLines(_ location: SourceLocation = #_sourceLocation) throws(SluiceError) -> [EventLine] {
         var lines: [EventLine] = []
-        while let batch = try nextBatch() {
+        while let batch = try nextBatch(location) {
             lines += batch.events
-            try settle(batch)
+            try settle(batch, location)
         }
         return lines
     }
 
-    func drain() throws(SluiceError) -> [String] { try drainLines().map(\.text) }
-    func drainNumbers() throws(SluiceError) -> [Int] { try drainLines().compactMap(\.number) }
+    func drain(_ location: SourceLocation = #_sourceLocation) throws(SluiceError) -> [String] {
+        try drainLines(location).map(\.text)
+    }
+
+    func drainNumbers(_ location: SourceLocation = #_sourceLocation) throws(SluiceError) -> [Int] {
+        try drainLines(location).compactMap(\.number)
+    }
+
+    /// Replays dead letters, which then wait like new events.
+    func replay(_ ids: some Sequence<DeadLetter.ID>) throws(SluiceError) -> Int {
+        let count = try store.replayDeadLetters(Set(ids))
+        counts.withLock { $0.appended += count }
+        return count
+    }
+
+    /// Deletes dead letters.
+    func discard(_ ids: some Sequence<DeadLetter.ID>) throws(SluiceError) -> Int {
+        try store.discardDeadLetters(Set(ids))
+    }
+
+    /// The dead letters, oldest first.
+    func letters() throws(SluiceError) -> [DeadLetter] { try store.deadLetters() }
 
     var recovered: Int { counts.withLock { $0.recovered } }
     var dropped: [DropReason: Int] { counts.withLock { $0.dropped } }
@@ -186,6 +240,16 @@ final class TestedStore: Sendable {
     func expectConservation(_ location: SourceLocation = #_sourceLocation) {
         #expect(store.backlog.events == waiting, sourceLocation: location)
     }
+}
+
+/// Expects an error with a code, and with a text in its message.
+func expectError<Value>(
+    _ code: SluiceError.Code, says text: String = "", _ location: SourceLocation = #_sourceLocation,
+    _ body: () throws -> Value
+) {
+    let error = #expect(throws: SluiceError.self, sourceLocation: location) { _ = try body() }
+    #expect(error?.code == code, sourceLocation: location)
+    #expect(text.isEmpty || error?.message.contains(text) == true, "\(error?.message ?? "")", sourceLocation: location)
 }
 
 extension Batch {
@@ -240,6 +304,9 @@ extension TemporaryDirectory {
         }
         return try walk(path).filter { !$0.hasSuffix("/lock") }.map { String($0.dropFirst(path.count + 1)) }.sorted()
     }
+
+    /// The size of all files except locks.
+    func bytes() throws -> Int { try files().reduce(0) { try $0 + read($1).count } }
 
     /// The segments of waiting events.
     func segments() throws -> [String] {
