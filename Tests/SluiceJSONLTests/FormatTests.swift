@@ -32,11 +32,17 @@ struct FormatTests {
         }
     }
 
+    /// An event with its checksum and the newline.
+    private func stored(_ event: ArraySlice<UInt8>) -> [UInt8] {
+        var line = [UInt8](repeating: 0, count: event.count + LineFormat.overhead)
+        line.withUnsafeMutableBytes { LineFormat.write(event, checksum: Checksum.of(event), to: $0) }
+        return line
+    }
+
     @Test("a line that can't be stored is damage, also with a right checksum", arguments: ["{}", #"{"a":1}"#])
     func unstorableLineIsDamage(text: String) {
         let line = Array(text.utf8)[...]
-        var stored = [UInt8](repeating: 0, count: line.count + LineFormat.overhead)
-        stored.withUnsafeMutableBytes { LineFormat.write(line, checksum: Checksum.of(line), to: $0) }
+        var stored = stored(line)
         let events = LineFormat.events(in: &stored, seed: 0)
         #expect(events.places.map(\.event) == (text == "{}" ? [] : [line.indices]))
         #expect(events.damaged == 1 - events.places.count)
@@ -47,8 +53,7 @@ struct FormatTests {
     func everyBitCounts() {
         // With another bit, the asterisk is a newline.
         let event = Array(#"{"a":"b*d"}"#.utf8)[...]
-        var line = [UInt8](repeating: 0, count: event.count + LineFormat.overhead)
-        line.withUnsafeMutableBytes { LineFormat.write(event, checksum: Checksum.of(event), to: $0) }
+        let line = stored(event)
         let second = line.count + 1..<line.count + 1 + event.count
         for place in line.indices.dropLast() {
             for bit in 0..<8 {
@@ -74,8 +79,7 @@ struct FormatTests {
         arguments: [#"{"a":"b"}"#, #"{"a":{"b":{"c":"}"}},"d":[{},{}]}"#, #"{"sealed":"YWJj"}"#])
     func tornLinesAreDamage(text: String) {
         let event = Array(text.utf8)[...]
-        var line = [UInt8](repeating: 0, count: event.count + LineFormat.overhead)
-        line.withUnsafeMutableBytes { LineFormat.write(event, checksum: Checksum.of(event), to: $0) }
+        let line = stored(event)
         for length in 2..<line.count - 1 {
             var torn = Array(line[..<length]) + [LineFormat.newline, LineFormat.newline]
             #expect(LineFormat.events(in: &torn, seed: 1).damaged == 1, "torn behind \(length) bytes")
@@ -117,8 +121,6 @@ struct FormatTests {
             #expect(text.count == (count + 2) / 3 * 4)
             #expect(Base64.decode(text[...]) == bytes)
         }
-        #expect(String(decoding: Base64.encode(Array("Man".utf8)), as: UTF8.self) == "TWFu")
-        #expect(String(decoding: Base64.encode(Array("Ma".utf8)), as: UTF8.self) == "TWE=")
         #expect(Base64.decode(Array("TWF".utf8)[...]) == nil)
         #expect(Base64.decode(Array("TW\u{7F}u".utf8)[...]) == nil)
     }

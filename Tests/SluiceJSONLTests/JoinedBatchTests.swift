@@ -6,11 +6,10 @@ import Testing
 @testable import SluiceJSONL
 
 /// Small segments that are delivered together.
-struct JoinedBatchTests: StoreSuite {
+struct JoinedBatchTests: TimedStoreSuite {
     let directory = TemporaryDirectory()
     let files = FaultyFileSystem()
-    private let time = VirtualTime()
-    var environment: PipelineEnvironment { time.environment }
+    let time = VirtualTime()
 
     /// Leaves the events of each group in a segment of its own, as by launches without a network.
     private func leave(_ groups: [[Int]], _ priority: Event.Priority = .normal, padding: Int = 0) throws {
@@ -33,7 +32,6 @@ struct JoinedBatchTests: StoreSuite {
         try store.settle(batch)
         #expect(try directory.files().isEmpty)
         #expect(store.store.backlog == Backlog(events: 0, bytes: 0))
-        store.expectConservation()
     }
 
     @Test("segments are joined up to the requested number and size, in order, within a priority")
@@ -45,9 +43,7 @@ struct JoinedBatchTests: StoreSuite {
         while let batch = try store.nextBatch(events: 10) { batches.append(batch.numbers) }
         #expect(batches == [[21, 22], Array(0..<9), Array(9..<18), Array(18..<21)])
         #expect(store.recovered == 23)
-        store.expectConservation()
-        store.store.close()
-        let next = try opened()
+        let next = try reopened(store)
         let size = 3 * EventLine.canonical(0).bytes.count
         // A file is longer than its events: whether the second one fits is known when it was read.
         #expect(try next.nextBatch(bytes: 2 * size - 1)?.numbers == [21, 22])
@@ -84,34 +80,17 @@ struct JoinedBatchTests: StoreSuite {
         let all = try first.batch(of: 3..<7)
         #expect(all.events.count == 7)
         first.store.reject([all.rejected("bad")[4]], in: all.id)
-        first.store.close()
-        let store = try opened()
+        let store = try reopened(first)
         let batch = try #require(try store.nextBatch(events: 4))
         #expect(batch.numbers == [0, 1, 2])
         #expect(store.recovered == 6)
         let next = try #require(try store.nextBatch(events: 4))
         #expect(next.numbers == [3, 5, 6])
         #expect(store.recovered == 6)
-        store.expectConservation()
         for batch in [batch, next] { try store.settle(batch) }
         #expect(try directory.segments().isEmpty)
-        #expect(try store.store.deadLetters().compactMap(\.number) == [4])
+        #expect(try store.letters().compactMap(\.number) == [4])
         #expect(store.dropped.isEmpty)
-    }
-
-    @Test("rejected events of a joined batch stay dead letters if the process ends before it is settled")
-    func rejectedEventsOfJoinedBatchSurvive() throws {
-        try leave([[0, 1], [2], [3, 4]])
-        let first = try opened()
-        let batch = try #require(try first.nextBatch())
-        let letters = batch.rejected("bad")
-        first.store.reject([letters[3], letters[1], letters[2]], in: batch.id)
-        first.store.close()
-        let store = try opened()
-        #expect(try store.nextBatch()?.numbers == [0, 4])
-        #expect(Set(try store.store.deadLetters().compactMap(\.number)) == [1, 2, 3])
-        #expect(store.recovered == 2)
-        store.expectConservation()
     }
 
     @Test("of a joined batch, only the files whose rejected events can't be written are kept")
@@ -129,24 +108,7 @@ struct JoinedBatchTests: StoreSuite {
         try store.append(.canonical(3))
         try store.settle(try #require(try store.nextBatch()))
         #expect(try directory.segments().isEmpty)
-        #expect(try store.store.deadLetters().compactMap(\.number) == [1])
-    }
-
-    @Test("files of a joined batch that can't be removed are not sent again, and removed later")
-    func unremovableFilesAreRemovedLater() throws {
-        try leave([[0], [1], [2]])
-        let store = try opened()
-        files.fail(.removeFile, with: .accessDenied, after: 1, times: 1)
-        let batch = try #require(try store.nextBatch())
-        let error = #expect(throws: SluiceError.self) { try store.settle(batch) }
-        #expect(error?.code == .inputOutput)
-        #expect(try directory.segments().count == 1)
-        #expect(try store.nextBatch() == nil)
-        #expect(store.store.backlog.isEmpty)
-        try store.append(.canonical(3))
-        try store.settle(try #require(try store.nextBatch()))
-        #expect(try directory.segments().isEmpty)
-        store.expectConservation()
+        #expect(try store.letters().compactMap(\.number) == [1])
     }
 
     @Test("a segment that can't be read ends a batch, and is tried again by the next one")
@@ -170,6 +132,5 @@ struct JoinedBatchTests: StoreSuite {
         #expect(store.dropped == [.corrupt: 1])
         try store.settle(batch)
         #expect(try directory.files().isEmpty)
-        store.expectConservation()
     }
 }

@@ -6,11 +6,10 @@ import Testing
 @testable import SluiceJSONL
 
 @Suite("Reused files")
-struct ReusedFileTests: StoreSuite {
+struct ReusedFileTests: TimedStoreSuite {
     let directory = TemporaryDirectory()
     let files = FaultyFileSystem(reusesFiles: true)
-    private let time = VirtualTime()
-    var environment: PipelineEnvironment { time.environment }
+    let time = VirtualTime()
 
     /// Delivers one event. Its file is then a spare one.
     private func deliver(_ number: Int, padding: Int = 0, _ store: TestedStore) throws {
@@ -42,7 +41,6 @@ struct ReusedFileTests: StoreSuite {
         #expect(try directory.read(segment).dropFirst(lines.count).allSatisfy { $0 == LineFormat.newline })
         #expect(store.recovered == 0)
         #expect(try store.drain() == texts(1...2, .critical))
-        store.expectConservation()
     }
 
     private func stored(_ number: Int, _ priority: Event.Priority = .normal, seed: UInt32) throws -> [UInt8] {
@@ -114,6 +112,8 @@ struct ReusedFileTests: StoreSuite {
         #expect(try store.drain() == texts(0..<400))
         #expect(try spares().count == SpareFiles.most)
         #expect(files.mostOpenFiles <= 4 + SpareFiles.most)
+        store.store.close()
+        #expect(try directory.files() == [], "spare files are removed at the end")
     }
 
     @Test("spare files have at most the size of one large segment together")
@@ -127,26 +127,6 @@ struct ReusedFileTests: StoreSuite {
         #expect(try spares().reduce(0) { try $0 + directory.read($1).count } <= 100_000)
     }
 
-    @Test("spare files are removed at the end")
-    func sparesEnd() throws {
-        let store = try opened()
-        try deliver(0, store)
-        #expect(try spares().count == 1)
-        store.store.close()
-        #expect(try directory.files() == [])
-    }
-
-    @Test("spare files that an ended process has left are removed")
-    func leftSparesAreRemoved() throws {
-        let process = "\(EventID.random { 1 })"
-        let name = SegmentName(.normal, sequence: 5, created: .sample).text + SpareFiles.suffix
-        try directory.write(try stored(0, seed: 0), to: "\(process)/\(name)")
-        let store = try opened()
-        #expect(try store.drain() == [])
-        #expect(store.notes == [])
-        #expect(try directory.files() == [])
-    }
-
     @Test("newlines behind the last line count, and go before an event is evicted")
     func newlinesMakeRoom() throws {
         let store = try opened(capacity: 100_000)
@@ -154,8 +134,7 @@ struct ReusedFileTests: StoreSuite {
         try store.append(EventLine(1, .critical))
         for number in 2..<10 { try store.append(EventLine(number, padding: 12_000)) }
         #expect(store.dropped == [:])
-        let bytes = try directory.files().reduce(0) { try $0 + directory.read($1).count }
-        #expect(bytes <= 100_000)
+        #expect(try directory.bytes() <= 100_000)
         #expect(try store.drain() == texts([1], .critical) + texts(2..<10, padding: 12_000))
     }
 

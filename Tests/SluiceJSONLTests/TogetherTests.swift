@@ -70,26 +70,11 @@ struct TogetherTests: StoreSuite {
             store.expectConservation()
             files.heal()
             #expect(store.append(contentsOf: lines(5..<8)).isEmpty)
-            store.store.close()
-            let next = try opened()
+            let next = try reopened(store)
             #expect(try next.drain() == texts(Array(0..<fitting) + [5, 6, 7]))
             #expect(next.dropped.isEmpty)
             next.store.close()
         }
-    }
-
-    @Test("a deleted directory is made again for events that are appended together")
-    func deletedDirectoryIsMadeAgain() throws {
-        let time = VirtualTime()
-        let store = try TestedStore.opened(
-            JSONLStore(at: "\(directory.path)/root", files: files), in: time.environment)
-        #expect(store.append(contentsOf: lines(0..<10)).isEmpty)
-        directory.remove("root")
-        time.advance(by: .milliseconds(1))
-        #expect(store.append(contentsOf: lines(10..<20)).isEmpty)
-        #expect(store.dropped == [.vanished: 10])
-        store.expectConservation()
-        #expect(try store.drain() == texts(10..<20))
     }
 
     @Test("a closed store refuses each of the events")
