@@ -27,7 +27,7 @@ extension Properties {
     /// - Throws: ``SluiceError/Code/unencodable`` if the value isn't an object.
     static func encoding(_ value: some Encodable) throws(SluiceError) -> (Properties, SluiceError?) {
         let encoder = PropertyEncoder(of: value)
-        encoder.encodeOrFail { () throws(SluiceError) in try encoder.encode(value) }
+        encoder.encodeOrFail { () throws(SluiceError) in try encoder.write(value) }
         if case .object(let properties) = encoder.node.value { return (properties, encoder.run.failure) }
         throw encoder.run.failure ?? encoder.error("it isn't an object: put it into a property of a struct")
     }
@@ -55,7 +55,7 @@ extension Properties {
 }
 
 /// Writes one value into its node. The containers of a value are views of the same node.
-struct PropertyEncoder: Encoder {
+struct PropertyEncoder: Encoder, SingleValueEncodingContainer {
     /// The state of one encoding, shared by all its encoders.
     final class Run {
         let type: String
@@ -123,7 +123,7 @@ struct PropertyEncoder: Encoder {
 
     // MARK: Values
 
-    func encode<Value: Encodable>(_ value: Value) throws(SluiceError) {
+    func write<Value: Encodable>(_ value: Value) throws(SluiceError) {
         if let value = value as? any PropertyConvertible { return set(.value(value.propertyValue)) }
         guard run.calls < PropertyEncoder.maximumCalls else {
             throw error("\(Value.self) is nested in more than \(PropertyEncoder.maximumCalls) values")
@@ -151,7 +151,7 @@ struct PropertyEncoder: Encoder {
     }
 
     /// Whether a type is one of Foundation's whose own form no receiver expects, such as a date as the seconds since 2001.
-    static func hasOddForm<Value>(_ type: Value.Type) -> Bool {
+    static func hasOddForm(_ type: Any.Type) -> Bool {
         ["Data", "Date", "Decimal", "URL"].contains("\(type)") && String(reflecting: type).hasPrefix("Foundation")
     }
 
@@ -169,9 +169,9 @@ struct PropertyEncoder: Encoder {
         } else if let value = PropertyValue(objectOfFoundation: value) {
             set(.value(value))
         } else {
-            func isOdd<Value>(_ value: Value) -> Bool { PropertyEncoder.hasOddForm(Value.self) }
-            let hint = isOdd(value) ? ": add the product SluiceFoundation, which has its form" : ""
-            throw error("\(type(of: value)) isn't PropertyConvertible\(hint)")
+            let type = Swift.type(of: value)
+            let hint = PropertyEncoder.hasOddForm(type) ? ": add the product SluiceFoundation, which has its form" : ""
+            throw error("\(type) isn't PropertyConvertible\(hint)")
         }
     }
 
@@ -211,7 +211,7 @@ struct PropertyEncoder: Encoder {
             throw error("it has more than \(PropertyEncoder.maximumValues) values, or contains itself")
         }
         guard let child = add(key) else { return }
-        child.encodeOrFail { () throws(SluiceError) in try child.encode(value) }
+        child.encodeOrFail { () throws(SluiceError) in try child.write(value) }
     }
 
     /// Returns an encoder for a child of this object or array.
@@ -258,7 +258,15 @@ struct PropertyEncoder: Encoder {
         return Unkeyed(encoder: self)
     }
 
-    func singleValueContainer() -> any SingleValueEncodingContainer { Single(encoder: self) }
+    func singleValueContainer() -> any SingleValueEncodingContainer { self }
+
+    func encodeNil() { set(.value(.null)) }
+    func encode(_ value: some Encodable) throws { try write(value) }
+    // The defaults of these two throw an error without the path.
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    func encode(_ value: Int128) throws { try write(value) }
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    func encode(_ value: UInt128) throws { try write(value) }
 
     private struct Keyed<Key: CodingKey>: KeyedEncodingContainerProtocol {
         let encoder: PropertyEncoder
@@ -301,18 +309,6 @@ struct PropertyEncoder: Encoder {
         ) -> KeyedEncodingContainer<NestedKey> { encoder.nested(next).container(keyedBy: type) }
         func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { encoder.nested(next).unkeyedContainer() }
         func superEncoder() -> any Encoder { encoder.nested(next) }
-    }
-
-    private struct Single: SingleValueEncodingContainer {
-        let encoder: PropertyEncoder
-        var codingPath: [any CodingKey] { encoder.codingPath }
-
-        func encodeNil() throws { try encode(PropertyValue.null) }
-        func encode(_ value: some Encodable) throws { try encoder.encode(value) }
-        @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-        func encode(_ value: Int128) throws { try encoder.encode(value) }
-        @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-        func encode(_ value: UInt128) throws { try encoder.encode(value) }
     }
 
     /// The index of an element in an array.
