@@ -97,18 +97,9 @@ extension EventLine {
         writer.raw(#","time":"#)
         writer.integer(event.time.milliseconds)
         if event.priority == .critical { writer.raw(#","priority":"critical""#) }
-        if let id = event.distinctID {
-            writer.raw(#","distinct_id":"#)
-            writer.string(id)
-        }
-        if let id = event.anonymousID {
-            writer.raw(#","anonymous_id":"#)
-            writer.string(id)
-        }
-        if let id = event.loginID {
-            writer.raw(#","login_id":"#)
-            writer.string(id)
-        }
+        writer.string(event.distinctID, after: #","distinct_id":"#)
+        writer.string(event.anonymousID, after: #","anonymous_id":"#)
+        writer.string(event.loginID, after: #","login_id":"#)
         writer.raw(#","properties":"#)
         writer.object(event.properties)
         writer.raw("}")

@@ -61,15 +61,14 @@ extension JSONWriter {
     }
 
     /// Writes a member with an object of the properties that have none of `names`.
-    package mutating func object(_ name: String, _ properties: Properties, without names: NameSet) {
+    package mutating func object(_ name: String, _ properties: Properties, without names: NameSet?) {
         self.name(name, comma: needsComma)
         object(properties, without: names)
     }
 
     /// Writes a member with an object of properties.
     public mutating func object(_ name: String, _ properties: Properties) {
-        self.name(name, comma: needsComma)
-        object(properties)
+        object(name, properties, without: nil)
     }
 
     /// Writes a member with an object.

@@ -184,6 +184,14 @@ public struct JSONWriter: ~Copyable, Sendable {
         marksDates ? raw(#"\u005a""#) : raw("Z\"")
     }
 
+    /// Writes a string behind a text. Nil writes nothing.
+    @inline(__always)
+    mutating func string(_ value: String?, after text: StaticString) {
+        guard let value else { return }
+        raw(text)
+        string(value)
+    }
+
     @inline(__always)
     mutating func id(_ id: EventID) {
         raw("\"")
