@@ -37,7 +37,7 @@ package struct SystemFileSystem: FileSystem {
 
     private func identified(_ file: CInt) throws(FileError) -> FileDescriptor {
         do throws(FileError) {
-            let status = try systemStatus(file)
+            let status = try FileStatus { fstat(file, &$0) }
             let inode = hasStableInode(file, status) ? status.inode : nil
             return FileDescriptor(rawValue: file, device: status.device, inode: inode)
         } catch {
@@ -107,23 +107,17 @@ package struct SystemFileSystem: FileSystem {
     }
 
     package func status(of file: FileDescriptor) throws(FileError) -> FileStatus {
-        let status = try systemStatus(file.rawValue)
+        let status = try FileStatus { fstat(file.rawValue, &$0) }
         guard status.device == file.device, file.inode ?? status.inode == status.inode else { throw .badDescriptor }
         return status
     }
 
-    package func status(of path: String) throws(FileError) -> FileStatus {
-        var status = stat()
-        _ = try checked { lstat(path, &status) }
-        return FileStatus(status)
-    }
+    package func status(of path: String) throws(FileError) -> FileStatus { try FileStatus { lstat(path, &$0) } }
 
     package func status(
         of name: String, in directory: FileDescriptor, at path: String
     ) throws(FileError) -> FileStatus {
-        var status = stat()
-        _ = try checked { fstatat(directory.rawValue, name, &status, AT_SYMLINK_NOFOLLOW) }
-        return FileStatus(status)
+        try FileStatus { fstatat(directory.rawValue, name, &$0, AT_SYMLINK_NOFOLLOW) }
     }
 
     /// Where a symbolic link leads.
@@ -228,12 +222,6 @@ package struct SystemFileSystem: FileSystem {
 // In the type, its own methods of these names hide the system's.
 private func systemWrite(_ file: CInt, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int { write(file, bytes, count) }
 
-private func systemStatus(_ file: CInt) throws(FileError) -> FileStatus {
-    var status = stat()
-    _ = try checked { fstat(file, &status) }
-    return FileStatus(status)
-}
-
 private func systemRename(_ path: String, _ newPath: String) -> CInt { rename(path, newPath) }
 
 /// Repeats a call that a signal interrupted, and turns -1 into its error.
@@ -247,7 +235,10 @@ private func checked<Result: SignedInteger>(_ call: () -> Result) throws(FileErr
 }
 
 extension FileStatus {
-    fileprivate init(_ status: stat) {
+    /// Asks the system, by one of its functions.
+    fileprivate init(_ read: (inout stat) -> CInt) throws(FileError) {
+        var status = stat()
+        _ = try checked { read(&status) }
         let kind: Kind =
             switch status.st_mode & S_IFMT {
             case S_IFREG: .file
