@@ -42,7 +42,7 @@ public struct _PipelinePlan {
     func chain(to runtimes: [RouteRuntime], in path: EventPath) -> Chain {
         var next: Chain?
         for (index, (route, runtime)) in zip(routes, runtimes).enumerated().reversed() {
-            next = Chain(route.stages.processors, to: runtime, index, next: next, in: path)
+            next = Chain(route.stages.processors, below: processors, to: runtime, index, next: next, in: path)
         }
         return Chain(processors, to: next, in: path)
     }

@@ -15,20 +15,22 @@ final class Chain: Sendable {
     private let end: RouteRuntime?
     /// The chain of the next route, or of the first one. A linked list for the same reason as ``Stage``.
     private let next: Chain?
-    /// For the chain of a route: the stages that all routes share, and the gatekeepers among them.
-    private let shared = Locked<(stages: Stage?, gatekeepers: [any Gatekeeper])>((nil, []))
+    /// For the chain of a route: the processors that all routes share.
+    private let shared: [any Processor]
 
     /// Creates the chain that all routes share.
     init(_ processors: [any Processor], to first: Chain?, in path: EventPath) {
-        (self.path, self.processors, stages) = (path, processors, Stage(processors))
-        (number, route, end, next) = (0, nil, nil, first)
-        let gatekeepers = processors.compactMap { $0 as? any Gatekeeper }
-        for chain in first?.all ?? [] { chain.shared.withLock { $0 = (stages, gatekeepers) } }
+        (self.path, self.processors, stages) = (path, processors, Stage(processors[...]))
+        (number, route, end, next, shared) = (0, nil, nil, first, [])
     }
 
-    /// Creates the chain of the route with this index.
-    init(_ processors: [any Processor], to runtime: RouteRuntime, _ index: Int, next: Chain?, in path: EventPath) {
-        (self.path, self.processors, stages) = (path, processors, Stage(processors))
+    /// Creates the chain of the route with this index, below the processors that all routes share.
+    init(
+        _ processors: [any Processor], below shared: [any Processor], to runtime: RouteRuntime, _ index: Int,
+        next: Chain?, in path: EventPath
+    ) {
+        (self.path, self.processors, stages) = (path, processors, Stage(processors[...]))
+        self.shared = shared
         (number, route, end, self.next) = (index + 1, runtime.name, runtime, next)
     }
 
@@ -86,7 +88,7 @@ final class Chain: Sendable {
         guard path.isOpen else { return nil }
         var event = event
         let trace = path.beginTrace(event, in: nil)
-        let disposition = process(&event, shared.withLock(\.stages), trace)
+        let disposition = process(&event, Stage(shared[...]), trace)
         // A shared stage that holds the event lets it continue to all routes.
         path.update(disposition.isHold ? 0 : number) { $0.entered += 1 }
         if disposition == .keep {
@@ -130,9 +132,8 @@ final class Chain: Sendable {
         _ event: inout Event, below index: Int?, of plugin: PluginContext, _ isOpen: Bool, _ group: EventGroup?
     ) -> Bool {
         let trace = path.beginTrace(event, in: route, below: index.map(name))
-        let shared = shared.withLock(\.gatekeepers)
-        let own = processors.prefix(index ?? 0).compactMap { $0 as? any Gatekeeper }
-        for (number, stage) in (isOpen ? shared + own : []).enumerated() {
+        let above = isOpen ? shared + processors.prefix(index ?? 0) : []
+        for case let (number, stage as any Gatekeeper) in above.enumerated() {
             let answer = stage.admit(PluginEvent(event, of: plugin, at: plugin.place.value, isTracked: index == nil))
             if answer == .keep { continue }
             trace?.stopped(by: "\(type(of: stage))", in: number < shared.count ? nil : route, answer)

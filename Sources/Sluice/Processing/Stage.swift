@@ -6,11 +6,7 @@ final class Stage: Sendable {
     let next: Stage?
 
     /// Returns nil if there are no processors.
-    convenience init?(_ processors: [any Processor]) {
-        self.init(processors[...])
-    }
-
-    private init?(_ processors: ArraySlice<any Processor>) {
+    init?(_ processors: ArraySlice<any Processor>) {
         guard let first = processors.first else { return nil }
         processor = first
         next = Stage(processors.dropFirst())
