@@ -184,7 +184,6 @@ public final class Pipeline: EventTracking {
     /// - Returns: The results of all routes. In a transport's own `send`, its route isn't awaited: a diagnostic says so.
     @discardableResult
     public func flush(timeout: Duration? = nil) async -> FlushReport {
-        if path.isInherited { return FlushReport() }
         let end = timeout.map { path.environment.time.continuousTime() + min(max(.zero, $0), DeliveryPolicy.longest) }
         return await routes.combine(FlushReport(), +) { await $0.flush(until: end) }
     }
