@@ -107,24 +107,6 @@ import Testing
         #expect(bench.pipeline.ledger.dropped == [.emptyName: 1, .shutDown: 1])
     }
 
-    @Test("several plugins can answer one signal with events")
-    func severalPluginsAnswerSignal() async throws {
-        let transport = ScriptedTransport()
-        let pipeline = try Pipeline {
-            Reporter()
-            Reporter()
-            Reporter()
-            MemoryStore()
-            transport
-        }
-        let signals = [Signal.launched(.foreground), .didBecomeActive, .willTerminate]
-        for signal in signals { pipeline.signal(signal) }
-        await pipeline.shutdown(timeout: .seconds(600))
-        let names = try transport.accepted().map(\.name)
-        #expect(names == signals.flatMap { signal in Array(repeating: "\(signal)", count: 3) })
-        #expect(pipeline.ledger.isBalanced)
-    }
-
     @Test("a context doesn't keep its pipeline alive, and does nothing without it")
     func contextDoesNotKeepPipeline() async throws {
         let reporter = Reporter()

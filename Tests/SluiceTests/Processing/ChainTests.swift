@@ -82,16 +82,6 @@ import Testing
         #expect(try await rig.end() == [names, ["A shared", "B shared"]])
     }
 
-    @Test("an event of a route's plugin with an empty name is dropped by that route")
-    func emptyNameIsDroppedByRoute() async throws {
-        let reporter = Reporter()
-        let rig = try Rig([reporter])
-        #expect(!reporter.report(""))
-        #expect(rig.ledger.routes.map(\.dropped) == [[.emptyName: 1], [:]])
-        #expect(rig.ledger.dropped.isEmpty)
-        #expect(try await rig.end() == [[], []])
-    }
-
     @Test("after the shutdown, the events of a route's plugins are dropped by that route")
     func lateEventsAreDroppedByRoute() async throws {
         let (reporter, holder) = (Reporter(), Holder())

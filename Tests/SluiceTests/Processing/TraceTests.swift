@@ -142,16 +142,6 @@ private final class Holder: Processor {
 
     // MARK: Ends
 
-    @Test("a trace ends with the stage that dropped the event")
-    func traceEndsWithDrop() throws {
-        let pipeline = try pipeline(Keep(), Filter { _ in false }, Keep())
-        let id = pipeline.track("E")
-        let trace = try #require(traces.traces(of: id).first)
-        #expect(trace.stages.map(\.name) == ["Keep", "Filter"])
-        #expect(trace.stages.map(\.disposition) == [.keep, .drop(.filtered)])
-        #expect(trace.disposition == .drop(.filtered) && trace.routes.isEmpty && !trace.isStored)
-    }
-
     @Test("a trace has the stages and the result of each route")
     func routesHaveResults() throws {
         let full = FaultyStore(MemoryStore()) { operation, _ in
