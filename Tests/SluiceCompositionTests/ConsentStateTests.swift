@@ -3,7 +3,6 @@ import SluiceAutoProperties
 import SluiceFilters
 import SluiceIdentity
 import SluiceLifecycle
-import SluiceMemory
 import SluiceTesting
 import TestSupport
 import Testing
@@ -146,10 +145,7 @@ struct ConsentStateTests {
         let id = try #require(before.anonymousID)
         try answers.write(Array("x".utf8), to: "consent.json")
         let (identity, lost) = (Identity(persistedIn: place), consent(.keep))
-        let test = try TestPipeline {
-            lost
-            identity
-        }
+        let test = try TestPipeline.with(lost, identity)
         #expect(identity.anonymousID != id)
         try lost.grant()
         #expect(identity.anonymousID == id)
@@ -160,10 +156,7 @@ struct ConsentStateTests {
     @Test("a login while the answer is pending is kept by the grant, with the ids of the held events")
     func grantKeepsEarlierLogin() async throws {
         let (identity, pending) = (Identity(persistedIn: .file(directory.path)), consent(.hold))
-        let test = try TestPipeline {
-            identity
-            pending
-        }
+        let test = try TestPipeline.with(identity, pending)
         test.pipeline.track("Before", priority: .critical)
         try identity.login("a")
         let id = identity.anonymousID
@@ -182,11 +175,7 @@ struct ConsentStateTests {
         try identity.login("a")
         auto.register(["plan": "pro"])
         #expect(directory.names.contains("super-properties.json"))
-        let test = try TestPipeline {
-            pending
-            identity
-            auto
-        }
+        let test = try TestPipeline.with(pending, identity, auto)
         #expect(directory.names == [])
         #expect(identity.loginID == "a")
         try pending.grant()
@@ -203,11 +192,7 @@ struct ConsentStateTests {
         // The file of the lock holds no data. A verb that has begun before the denial can create it.
         var names: [String] { directory.names.filter { $0 != "identity.json.lock" } }
         try answer.grant()
-        let test = try TestPipeline {
-            answer
-            identity
-            auto
-        }
+        let test = try TestPipeline.with(answer, identity, auto)
         await withTaskGroup(of: Void.self) { group in
             for task in 0..<3 {
                 group.addTask {
@@ -240,10 +225,7 @@ struct ConsentStateTests {
         let place = MemoryPlace()
         let (answer, links) = (consent(), Links(persistedIn: place.persistence))
         try answer.grant()
-        let test = try TestPipeline {
-            answer
-            links
-        }
+        let test = try TestPipeline.with(answer, links)
         links.opened("https://shop.example/?utm_source=newsletter")
         place.fail(at: .remove)
         #expect(throws: SluiceError.self) { try answer.deny() }
@@ -258,10 +240,7 @@ struct ConsentStateTests {
     @Test("the setting of CollectionSettings is stored without consent")
     func collectionSettingIsAlwaysStored() async throws {
         let settings = CollectionSettings(persistedIn: .file(directory.path))
-        let test = try TestPipeline {
-            consent()
-            settings
-        }
+        let test = try TestPipeline.with(consent(), settings)
         try settings.setEnabled(false)
         _ = await test.events()
         #expect(!CollectionSettings(persistedIn: .file(directory.path)).isEnabled)
@@ -302,12 +281,7 @@ struct ConsentStateTests {
         let identity = Identity(persistedIn: .file(directory.path))
         let pipeline = try Pipeline {
             answer
-            Route("main") {
-                identity
-                Sessions(persistedIn: .file(directory.path))
-                MemoryStore()
-                transport
-            }
+            Route("main", identity, Sessions(persistedIn: .file(directory.path)), to: transport)
         }
         for signal in [Signal.launched(.foreground), .didBecomeActive] { pipeline.signal(signal) }
         try identity.login("a")

@@ -22,11 +22,10 @@ import Testing
         await former.finish()
         let links = Links(persistedIn: place)
         links.opened("https://a.example/?utm_source=second")
-        let pipeline = try store.pipeline(links)
+        _ = try store.pipeline(links)
         #expect(store.events.map(\.name) == ["$DeepLinkOpened"])
         #expect(store.events[0].properties["$first_utm_source"] == "first")
         #expect(store.events[0].properties["$latest_utm_source"] == "second")
-        withExtendedLifetime(pipeline) {}
     }
 
     @Test("super properties that were registered early are on the events, and keep what an earlier launch registered")
@@ -74,9 +73,8 @@ import Testing
         identity.profile.set(["theme": "dark"])
         try identity.login("b")
         identity.profile.set(["theme": "light"])
-        let pipeline = try store.pipeline(identity)
+        _ = try store.pipeline(identity)
         #expect(store.events(named: "$ProfileSet").map(\.distinctID) == ["stored", "b"])
-        withExtendedLifetime(pipeline) {}
     }
 
     @Test("an early profile gets the ids that the build finds if they can't be read before")
@@ -87,9 +85,8 @@ import Testing
         identity.profile.set(["theme": "dark"])
         place.fail()
         try Identity(persistedIn: place.persistence).login("stored")
-        let pipeline = try store.pipeline(identity)
+        _ = try store.pipeline(identity)
         #expect(store.events(named: "$ProfileSet").map(\.distinctID) == ["stored"])
-        withExtendedLifetime(pipeline) {}
     }
 
     @Test("a session that was started early stays, with the index after the last one", arguments: [true, false])
@@ -121,9 +118,8 @@ import Testing
         two.start()
         time.setWallTime(Timestamp(milliseconds: 1_100_000_000_000))
         one.end("Last")
-        let pipeline = try store.pipeline(one, two)
+        _ = try store.pipeline(one, two)
         #expect(store.events.map(\.name) == ["First", "$SessionStart", "Last"])
-        withExtendedLifetime(pipeline) {}
     }
 
     /// Tracks while it is prepared.
@@ -137,9 +133,8 @@ import Testing
     func eventOfPrepareWaits() throws {
         let (sessions, timers) = (Sessions(), DurationTimer())
         timers.end("Early")
-        let pipeline = try store.pipeline(Eager(), timers, sessions)
+        _ = try store.pipeline(Eager(), timers, sessions)
         #expect(store.events.map(\.name) == ["$SessionStart", "Prepared", "Early"])
         #expect(store.events.allSatisfy { $0.properties["$session_index"] == 1 })
-        withExtendedLifetime(pipeline) {}
     }
 }

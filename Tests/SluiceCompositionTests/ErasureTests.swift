@@ -78,10 +78,7 @@ struct ErasureTests {
             named: "a broken place", read: { _ in nil }, write: { _, _ in },
             remove: { _ in throw SluiceError(.storageUnavailable, "no disk") })
         let (auto, links) = (AutoProperties(persistedIn: broken), Links(persistedIn: place))
-        let test = try TestPipeline {
-            auto
-            links
-        }
+        let test = try TestPipeline.with(auto, links)
         links.opened("https://shop.example/?utm_source=newsletter")
         let report = await test.pipeline.eraseEverything()
         #expect(!report.isComplete && report.events == 1)
@@ -93,10 +90,7 @@ struct ErasureTests {
     @Test("without consent, the identity is a new one in memory only")
     func pendingIdentityIsReplaced() async throws {
         let (identity, consent) = (Identity(persistedIn: place), Consent(persistedIn: .memory))
-        let test = try TestPipeline {
-            consent
-            identity
-        }
+        let test = try TestPipeline.with(consent, identity)
         try identity.login("a")
         let id = identity.anonymousID
         #expect(await test.pipeline.eraseEverything().isComplete)

@@ -13,14 +13,8 @@ struct FilterCombinationTests {
     @Test("the properties of plugins pass Sensors' rules unchanged")
     func pluginPropertiesPassSensors() async throws {
         let identity = Identity(persistedIn: .memory)
-        let test = try TestPipeline {
-            PassiveLaunchTagger()
-            LifecycleEvents()
-            Sessions()
-            AutoProperties()
-            identity
-            Limits(.sensors)
-        }
+        let test = try TestPipeline.with(
+            PassiveLaunchTagger(), LifecycleEvents(), Sessions(), AutoProperties(), identity, Limits(.sensors))
         try identity.login("a")
         test.pipeline.signal(.launched(.passive))
         test.pipeline.signal(.didBecomeActive)

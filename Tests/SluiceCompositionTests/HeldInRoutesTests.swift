@@ -3,37 +3,12 @@ import SluiceDuration
 import SluiceFilters
 import SluiceIdentity
 import SluiceLifecycle
-import SluiceMemory
 import SluiceTesting
 import TestSupport
 import Testing
 
 /// Events that the plugins of a route make while a `Consent` above the routes holds events.
 @Suite struct HeldInRoutesTests {
-    /// A plugin of one's own that makes events in every way.
-    private final class Maker: Processor {
-        let context = PluginContext()
-        private let held = Locked<[Event]>([])
-
-        func process(_ event: inout Event) -> Disposition {
-            if event.name == "Event" { context.insert("Inserted", before: event) }
-            guard event.name == "Own" else { return .keep }
-            let copy = event
-            return held.withLock { held in
-                held.append(copy)
-                return context.hold(copy)
-            }
-        }
-
-        func release() {
-            let events = held.withLock { held in
-                defer { held = [] }
-                return held
-            }
-            for event in events { context.forward(event) }
-        }
-    }
-
     /// A use of the plugins of a route, before the answer.
     enum Use: CaseIterable {
         case app, early, own
@@ -56,7 +31,7 @@ import Testing
         let consent = Consent(persistedIn: .memory, whilePending: .hold)
         let identity = Identity(persistedIn: .memory)
         let timers = DurationTimer()
-        let maker = Maker()
+        let maker = Holder("Own", insertingBefore: "Event")
         let store = RecordingStore()
         let pipeline: Pipeline
 
@@ -69,15 +44,7 @@ import Testing
             }
             let plugins: [any Processor] =
                 use == .own ? [maker] : [identity, Sessions(), LifecycleEvents(appVersion: "1.0"), timers]
-            pipeline = try Pipeline {
-                if !isInRoute { consent }
-                Route("a") {
-                    if isInRoute { consent }
-                    plugins
-                    store
-                    NullTransport()
-                }
-            }
+            pipeline = try Pipeline.with([consent], inRoute: isInRoute, own: plugins, in: store)
             switch use {
             case .app:
                 for signal in [Signal.launched(.foreground), .didBecomeActive] { pipeline.signal(signal) }
@@ -147,18 +114,10 @@ import Testing
         "events of a route's plugins end with their pipeline, and a ledger counts them", arguments: Shared.allCases,
         [(1, false, true), (3, true, false), (7, false, false), (0, true, true)])
     func eventsEndWithPipeline(shared: Shared, row: (events: Int, isInRoute: Bool, isDenied: Bool)) async throws {
-        func build(_ consent: Consent, _ maker: Maker) throws -> Pipeline {
-            try Pipeline {
-                if !row.isInRoute { consent }
-                Route("a") {
-                    if row.isInRoute { consent }
-                    maker
-                    MemoryStore()
-                    NullTransport()
-                }
-            }
+        func build(_ consent: Consent, _ maker: Holder) throws -> Pipeline {
+            try Pipeline.with([consent], inRoute: row.isInRoute, own: [maker])
         }
-        var (consent, maker) = (Consent(persistedIn: .memory, whilePending: .hold), Maker())
+        var (consent, maker) = (Consent(persistedIn: .memory, whilePending: .hold), Holder())
         var first: Pipeline? = try build(consent, maker)
         // Each is inserted below the consent.
         for number in 0..<row.events { maker.context.insert("\(number)", before: .named("Cause")) }
@@ -166,7 +125,7 @@ import Testing
         #expect(ends?.routes[0].held == row.events)
         if !shared.hasPipeline { first = nil }
         if !shared.hasConsent { consent = Consent(persistedIn: .memory, whilePending: .hold) }
-        if !shared.hasPlugins { maker = Maker() }
+        if !shared.hasPlugins { maker = Holder() }
         let next = try build(consent, maker)
         #expect(consent.held == 0 && next.ledger.held == 0 && next.ledger.routes[0].held == 0)
         ends = first?.ledger
@@ -187,15 +146,7 @@ import Testing
             let consent = Consent(persistedIn: .file(directory.path), whilePending: .hold)
             let identity = Identity(persistedIn: .file(directory.path))
             let store = RecordingStore()
-            let pipeline = try Pipeline {
-                if !isInRoute { consent }
-                Route("a") {
-                    if isInRoute { consent }
-                    identity
-                    store
-                    NullTransport()
-                }
-            }
+            let pipeline = try Pipeline.with([consent], inRoute: isInRoute, own: [identity], in: store)
             if launch == 0 {
                 try identity.login("customer-42")
                 try consent.grant()

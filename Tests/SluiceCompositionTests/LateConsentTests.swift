@@ -87,6 +87,13 @@ import Testing
         return zip(before, after).map { $0 + $1 }
     }
 
+    /// A login in a launch without an answer.
+    private func logInEarlier() async throws {
+        let launch = try launch()
+        try launch.identity.login("42")
+        _ = await launch.end()
+    }
+
     private func same(_ one: Event?, _ other: Event?) -> Bool {
         guard let one, let other else { return false }
         return one.id == other.id && one.time == other.time && one.distinctID == other.distinctID
@@ -239,9 +246,7 @@ import Testing
 
     @Test("grants in a later launch, before its pipeline is built, send the join to each of two routes")
     func earlyGrantsSendJoins() async throws {
-        let first = try launch()
-        try first.identity.login("42")
-        _ = await first.end()
+        try await logInEarlier()
         let second = try launch([Transform { $0.properties["seen"] = true }], grantsEarly: true)
         let signUps = await second.end()
         #expect(signUps.map(\.count) == [0, 1, 1])
@@ -251,9 +256,7 @@ import Testing
 
     @Test("a join that is dropped as a repetition, or while collection is off, is sent by the next launch")
     func passingDropIsRepeated() async throws {
-        let first = try launch()
-        try first.identity.login("42")
-        _ = await first.end()
+        try await logInEarlier()
         let second = try launch([Deduplication(within: .seconds(60))])
         for consent in second.consents { try consent.grant() }
         #expect(await second.end().map(\.count) == [0, 1, 0])
@@ -265,32 +268,9 @@ import Testing
         #expect(try await launch().end().map(\.count) == [0, 0, 0])
     }
 
-    /// Holds events until it is told to let them continue.
-    private final class Holder: Processor {
-        let context = PluginContext()
-        private let held = Locked<[Event]>([])
-
-        func process(_ event: inout Event) -> Disposition {
-            held.withLock { [event] held in
-                held.append(event)
-                return context.hold(event)
-            }
-        }
-
-        func release() {
-            let events = held.withLock { held in
-                defer { held = [] }
-                return held
-            }
-            for event in events { context.forward(event) }
-        }
-    }
-
     @Test("a join that a shared stage holds continues with it, and all events are accounted for")
     func heldJoinContinues() async throws {
-        let first = try launch()
-        try first.identity.login("42")
-        _ = await first.end()
+        try await logInEarlier()
         let holder = Holder()
         let second = try launch([holder])
         try second.consents[0].grant()
@@ -302,9 +282,7 @@ import Testing
 
     @Test("the ledger counts the join in its route, and the trace shows all of its stages")
     func joinIsAccountedFor() async throws {
-        let first = try launch()
-        try first.identity.login("42")
-        _ = await first.end()
+        try await logInEarlier()
         let second = try launch([Redaction()])
         try second.consents[0].grant()
         let ledger = second.pipeline.ledger

@@ -224,11 +224,7 @@ import Testing
         for isAll in [false, true] {
             let (auto, links) = (AutoProperties(persistedIn: place), Links(persistedIn: place))
             let consent = Consent(persistedIn: .memory)
-            let test = try TestPipeline {
-                consent
-                auto
-                links
-            }
+            let test = try TestPipeline.with(consent, auto, links)
             if isAll {
                 auto.register(["plan": "free"])
                 auto.unregisterAll()
@@ -257,10 +253,7 @@ import Testing
         func launch(_ answer: (Consent) throws -> Void) async throws -> [Event] {
             let consent = Consent(persistedIn: .memory, whilePending: .hold)
             let sessions = Sessions(mode, persistedIn: .file(directory.path))
-            let test = try TestPipeline(time: time) {
-                consent
-                sessions
-            }
+            let test = try TestPipeline.with(consent, sessions, time: time)
             for signal in [Signal.launched(.foreground), .didBecomeActive] { test.pipeline.signal(signal) }
             for name in ["One", "Two"] {
                 if mode == .manual { sessions.start() }

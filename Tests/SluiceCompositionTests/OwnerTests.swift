@@ -3,7 +3,6 @@ import SluiceFilters
 import SluiceIdentity
 import SluiceLibC
 import SluiceLifecycle
-import SluiceMemory
 import SluiceTesting
 import TestSupport
 import Testing
@@ -49,14 +48,7 @@ struct OwnerTests {
             if closer == .settings || closer == .denialBelowSettings { settings }
             if closer != .settings { consent }
             if closer == .settingsBelowGrant { settings }
-            Route("a") {
-                identity
-                Sessions()
-                LifecycleEvents(appVersion: "1.0")
-                maker
-                MemoryStore()
-                transport
-            }
+            Route("a", identity, Sessions(), LifecycleEvents(appVersion: "1.0"), maker, to: transport)
             RecordingStore().route("b")
         }
         for signal in [Signal.launched(.foreground), .didBecomeActive] { pipeline.signal(signal) }
@@ -85,11 +77,7 @@ struct OwnerTests {
         let transport = ScriptedTransport()
         let pipeline = try Pipeline {
             settings
-            Route("a") {
-                maker
-                MemoryStore()
-                transport
-            }
+            Route("a", maker, to: transport)
         }
         try settings.setEnabled(false)
         maker.context.track("Off")
@@ -108,21 +96,7 @@ struct OwnerTests {
         let consent = Consent(persistedIn: .memory, whilePending: .hold)
         let maker = Maker()
         let transport = ScriptedTransport()
-        let pipeline = try Pipeline {
-            settings
-            if !isInRoute {
-                consent
-                maker
-            }
-            Route("a") {
-                if isInRoute {
-                    consent
-                    maker
-                }
-                MemoryStore()
-                transport
-            }
-        }
+        let pipeline = try Pipeline.with([consent, maker], inRoute: isInRoute, above: [settings], to: transport)
         for _ in 0..<count { pipeline.track("Held") }
         try settings.setEnabled(false)
         try consent.grant()
@@ -142,21 +116,7 @@ struct OwnerTests {
         let consent = Consent(persistedIn: .memory, whilePending: .hold)
         let identity = Identity(persistedIn: .memory)
         let transport = ScriptedTransport()
-        let pipeline = try Pipeline {
-            settings
-            if !isInRoute {
-                consent
-                identity
-            }
-            Route("a") {
-                if isInRoute {
-                    consent
-                    identity
-                }
-                MemoryStore()
-                transport
-            }
-        }
+        let pipeline = try Pipeline.with([consent, identity], inRoute: isInRoute, above: [settings], to: transport)
         try identity.login("u-1")
         try settings.setEnabled(false)
         try consent.grant()
@@ -171,18 +131,8 @@ struct OwnerTests {
     private func shared(_ shared: Consent?, _ first: Consent?, _ second: Consent?, _ path: String) throws -> Pipeline {
         try Pipeline {
             shared
-            Route("a") {
-                first
-                Identity(persistedIn: .file(directory.path))
-                MemoryStore()
-                NullTransport()
-            }
-            Route("b") {
-                second
-                Identity(persistedIn: .file(path))
-                MemoryStore()
-                NullTransport()
-            }
+            Route("a", first, Identity(persistedIn: .file(directory.path)))
+            Route("b", second, Identity(persistedIn: .file(path)))
         }
     }
 

@@ -36,16 +36,8 @@ struct PlaceTests {
                     // Used first here, or in the other directory.
                     if index.isMultiple(of: 2) { try identity.login("customer-42") }
                     try #require(chdir(there) == 0)
-                    let pipeline = try Pipeline {
-                        encrypted
-                        settings
-                        identity
-                        sessions
-                        auto
-                        links
-                        store
-                        lake
-                    }
+                    let pipeline = try Pipeline.with(
+                        encrypted, settings, identity, sessions, auto, links, in: store, to: lake)
                     try encrypted.grant()
                     try identity.login("customer-42")
                     auto.register(["plan": "pro"])

@@ -2,27 +2,16 @@ import Sluice
 import SluiceFilters
 import SluiceIdentity
 import SluiceLibC
-import SluiceMemory
 import SluiceTesting
 import TestSupport
 import Testing
 
 /// Counts in a state that another plugin has too.
 final class StateCounter: Processor {
-    struct Count: PersistedValue {
-        var number = 0
-        init() {}
-        init?(_ object: Properties) {
-            guard case .int(let number)? = object["number"] else { return nil }
-            self.number = Int(number)
-        }
-        var object: Properties { ["number": .int(number)] }
-    }
-
     let context = PluginContext()
-    let state: PersistedState<Count>
+    let state: PersistedState<StoredCount>
 
-    init(_ state: PersistedState<Count>) { self.state = state }
+    init(_ state: PersistedState<StoredCount>) { self.state = state }
 
     func prepare() throws { try state.load() }
 
@@ -44,24 +33,17 @@ final class StateCounter: Processor {
         arguments: Refused.allCases)
     func refusedChangeIsGone(refused: Refused) async throws {
         let place = Persistence.file(directory.path)
-        func pipeline(_ processor: some Processor) throws -> Pipeline {
-            try Pipeline {
-                processor
-                MemoryStore()
-                NullTransport()
-            }
-        }
         /// The second object is refused while the first one stands in a pipeline, and has the first one's value in the next one.
         func check<Stage: Processor, Value: Equatable>(
             _ make: () -> Stage, refused: (Stage) -> Bool, own: (Stage) throws -> Void, value: (Stage) -> Value
         ) async throws {
             let (a, b) = (make(), make())
-            let first = try pipeline(a)
+            let first = try Pipeline.with(a)
             let before = value(a)
             #expect(refused(b) && value(b) == before)
             try own(a)
             await first.shutdown(timeout: .zero)
-            let second = try pipeline(b)
+            let second = try Pipeline.with(b)
             #expect(value(b) == value(a) && value(a) != before)
             await second.shutdown(timeout: .zero)
             #expect(value(make()) == value(a))
@@ -73,7 +55,7 @@ final class StateCounter: Processor {
         let reports = Locked(0)
         func counter() -> StateCounter {
             StateCounter(
-                PersistedState("count", in: place, initial: StateCounter.Count()) { _ in reports.withLock { $0 += 1 } })
+                PersistedState("count", in: place, initial: StoredCount()) { _ in reports.withLock { $0 += 1 } })
         }
         switch refused {
         case .grant:
@@ -138,15 +120,8 @@ final class StateCounter: Processor {
         let (own, other) = (Identity(persistedIn: place), Identity(persistedIn: place))
         let earlier = Consent(persistedIn: .memory, whilePending: .keep)
         try earlier.grant()
-        func pipeline(_ processors: [any Processor]) throws -> Pipeline {
-            try Pipeline {
-                processors
-                MemoryStore()
-                NullTransport()
-            }
-        }
-        await (try pipeline([earlier, other])).shutdown(timeout: .zero)
-        let living = try pipeline([own])
+        await (try Pipeline.with(earlier, other)).shutdown(timeout: .zero)
+        let living = try Pipeline.with(own)
         try own.login("own")
         if kind == .file {
             try other.login("other")
@@ -166,15 +141,9 @@ final class StateCounter: Processor {
     func stateObjectStandsInOnePipeline(name: String) async throws {
         try SystemFileSystem().makeDirectory("\(directory.path)/same", mode: 0o700)
         symlink("same", "\(directory.path)/link")
-        let state = PersistedState("count", in: .file("\(directory.path)/\(name)"), initial: StateCounter.Count()) {
-            _ in
-        }
-        func pipeline(_ state: PersistedState<StateCounter.Count>) throws -> Pipeline {
-            try Pipeline {
-                StateCounter(state)
-                MemoryStore()
-                NullTransport()
-            }
+        let state = PersistedState("count", in: .file("\(directory.path)/\(name)"), initial: StoredCount()) { _ in }
+        func pipeline(_ state: PersistedState<StoredCount>) throws -> Pipeline {
+            try Pipeline.with(StateCounter(state))
         }
         let first = try pipeline(state)
         let error = #expect(throws: SluiceError.self) { try pipeline(state) }
@@ -182,9 +151,7 @@ final class StateCounter: Processor {
         // The directory exists by now. A refused claim ends no other one.
         first.track("Event")
         try state.save { $0.number += 1 }
-        let other = PersistedState("count", in: .file("\(directory.path)/./\(name)"), initial: StateCounter.Count()) {
-            _ in
-        }
+        let other = PersistedState("count", in: .file("\(directory.path)/./\(name)"), initial: StoredCount()) { _ in }
         for _ in 0..<2 { #expect(throws: SluiceError.self) { try other.save { $0.number = 0 } } }
         #expect(throws: SluiceError.self) { try pipeline(other) }
         await first.shutdown(timeout: .zero)

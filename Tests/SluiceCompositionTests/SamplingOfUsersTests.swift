@@ -31,10 +31,7 @@ import Testing
         var decisions: Set<Bool> = []
         for launch in 0..<4 {
             let identity = Identity(persistedIn: .file(directory.path))
-            let test = try TestPipeline {
-                identity
-                Sampling(rate: 0.5)
-            }
+            let test = try TestPipeline.with(identity, Sampling(rate: 0.5))
             if launch == 1 { try identity.login("user") }
             if launch == 2 { try identity.logout() }
             test.pipeline.track("Event")

@@ -1,4 +1,3 @@
-import Dispatch
 import Sluice
 import SluiceIdentity
 import SluiceLifecycle
@@ -34,16 +33,6 @@ import Testing
         return Array(users.values)
     }
 
-    /// Runs `body` on another thread, and waits for it.
-    private static func onOtherThread(_ body: @escaping @Sendable () -> Void) {
-        let isDone = DispatchSemaphore(value: 0)
-        DispatchQueue.global().async {
-            body()
-            isDone.signal()
-        }
-        isDone.wait()
-    }
-
     /// Inserts an event with the properties of its cause, after another thread has changed the user.
     private final class Inserter: Processor {
         let context = PluginContext()
@@ -53,7 +42,7 @@ import Testing
 
         func process(_ event: inout Event) -> Disposition {
             guard event.name == "Cause" else { return .keep }
-            SessionOwnerTests.onOtherThread(change)
+            onOtherThread(change)
             context.insert("Inserted", event.properties, before: event)
             return .keep
         }
@@ -83,7 +72,7 @@ import Testing
 
         func forget() {
             guard let pipeline = pipeline.withLock(\.self) else { return }
-            SessionOwnerTests.onOtherThread { for _ in 0..<3 { pipeline.track("Late") } }
+            onOtherThread { for _ in 0..<3 { pipeline.track("Late") } }
         }
     }
 
@@ -102,31 +91,6 @@ import Testing
         #expect(users.count == 2 && users.allSatisfy { $0.count == 1 })
         #expect(store.events.last?.properties["$session_index"] == 1)
         await pipeline.shutdown(timeout: .seconds(600))
-    }
-
-    /// Holds all events while it is closed.
-    private final class Holder: Processor {
-        let context = PluginContext()
-        private let state = Locked<[Event]?>([])
-
-        func process(_ event: inout Event) -> Disposition {
-            let copy = event
-            return state.withLock { state in
-                guard state != nil else { return .keep }
-                state?.append(copy)
-                return context.hold(copy)
-            }
-        }
-
-        func close() { state.withLock { $0 = [] } }
-
-        func open() {
-            let events = state.withLock { state in
-                defer { state = nil }
-                return state ?? []
-            }
-            for event in events { context.forward(event) }
-        }
     }
 
     @Test(

@@ -3,7 +3,6 @@ import SluiceFilters
 import SluiceHTTP
 import SluiceIdentity
 import SluiceLibC
-import SluiceMemory
 import SluiceTesting
 import TestSupport
 import Testing
@@ -48,15 +47,7 @@ import Testing
         let place = Persistence.file(directory.path)
         let other = Persistence.file("\(directory.path)\(spelling)")
         let (consent, settings) = (Consent(persistedIn: place), CollectionSettings(persistedIn: place))
-        func pipeline() throws -> Pipeline {
-            try Pipeline {
-                settings
-                consent
-                Identity(persistedIn: place)
-                MemoryStore()
-                ScriptedTransport()
-            }
-        }
+        func pipeline() throws -> Pipeline { try Pipeline.with(settings, consent, Identity(persistedIn: place)) }
         // The objects know an earlier state when they are listed.
         try consent.grant()
         try settings.setEnabled(true)
@@ -82,21 +73,11 @@ import Testing
 
     @Test("one state object has one gate", arguments: [(true, false), (false, true), (true, true), (false, false)])
     func stateHasOneGate(first: Bool, second: Bool) async throws {
-        let state = PersistedState("count", in: .file(directory.path), initial: StateCounter.Count()) { _ in }
+        let state = PersistedState("count", in: .file(directory.path), initial: StoredCount()) { _ in }
         func pipeline(_ consents: (Consent?, Consent?)) throws -> Pipeline {
             try Pipeline {
-                Route("a") {
-                    consents.0
-                    StateCounter(state)
-                    MemoryStore()
-                    NullTransport()
-                }
-                Route("b") {
-                    consents.1
-                    StateCounter(state)
-                    MemoryStore()
-                    NullTransport()
-                }
+                Route("a", consents.0, StateCounter(state))
+                Route("b", consents.1, StateCounter(state))
             }
         }
         let consents = (first ? Consent(persistedIn: .memory) : nil, second ? Consent(persistedIn: .memory) : nil)
@@ -156,17 +137,16 @@ import Testing
         }
     }
 
+    private func learning(in place: Persistence) -> HTTPTransport.Configuration {
+        .init(clockCorrection: .learned(keptIn: place))
+    }
+
     @Test("two transports that learn a clock need a place each")
     func learnedClockHasOneOwner() async throws {
         func pipeline(_ first: Persistence, _ second: Persistence) throws -> Pipeline {
             try Pipeline {
                 for (name, place) in [("a", first), ("b", second)] {
-                    Route(name) {
-                        MemoryStore()
-                        HTTPTransport(
-                            to: "https://\(name).example",
-                            configuration: .init(clockCorrection: .learned(keptIn: place)))
-                    }
+                    Route(name, to: HTTPTransport(to: "https://\(name).example", configuration: learning(in: place)))
                 }
             }
         }
@@ -184,25 +164,17 @@ import Testing
 
     @Test("a transport that learns a clock and a plugin with the same item can't share a place")
     func itemHasOneOwner() throws {
-        struct Own: PersistedValue {
-            init() {}
-            init?(_ object: Properties) {}
-            var object: Properties { [:] }
-        }
         final class Clock: Processor {
             let context = PluginContext()
-            let state: PersistedState<Own>
-            init(_ place: Persistence) { state = PersistedState("clock", in: place, initial: Own()) { _ in } }
+            let state: PersistedState<StoredCount>
+            init(_ place: Persistence) { state = PersistedState("clock", in: place, initial: StoredCount()) { _ in } }
             func prepare() throws { try state.load() }
             func process(_ event: inout Event) -> Disposition { .keep }
         }
         let place = Persistence.file(directory.path)
         #expect(throws: SluiceError.self) {
-            try Pipeline {
-                Clock(place)
-                MemoryStore()
-                HTTPTransport(to: "https://a.example", configuration: .init(clockCorrection: .learned(keptIn: place)))
-            }
+            try Pipeline.with(
+                Clock(place), to: HTTPTransport(to: "https://a.example", configuration: learning(in: place)))
         }
     }
 }

@@ -17,17 +17,11 @@ struct UnstoredSignUpTests {
         let first = launch()
         let switches = CollectionSettings(persistedIn: .memory)
         try switches.setEnabled(false)
-        let off = try TestPipeline {
-            switches
-            first
-        }
+        let off = try TestPipeline.with(switches, first)
         try first.login("a")
         #expect(await off.events().isEmpty)
         let second = launch()
-        let test = try TestPipeline {
-            switches
-            second
-        }
+        let test = try TestPipeline.with(switches, second)
         try switches.setEnabled(true)
         try second.login("a")
         #expect(try await test.event().name == "$SignUp")
@@ -38,10 +32,7 @@ struct UnstoredSignUpTests {
     func deniedSignUpIsForgotten() async throws {
         let first = launch()
         let consent = Consent(persistedIn: .memory, whilePending: .hold)
-        let test = try TestPipeline {
-            first
-            consent
-        }
+        let test = try TestPipeline.with(first, consent)
         try first.login("a")
         try consent.deny()
         #expect(await test.events().isEmpty)
@@ -51,10 +42,7 @@ struct UnstoredSignUpTests {
     @Test("a sign-up that a filter below drops is tried once per launch")
     func filteredSignUpIsTriedOncePerLaunch() async throws {
         let identity = launch()
-        let test = try TestPipeline {
-            identity
-            EventNames(denied: ["$SignUp"])
-        }
+        let test = try TestPipeline.with(identity, EventNames(denied: ["$SignUp"]))
         try identity.login("a")
         for _ in 1...3 { test.pipeline.signal(.didBecomeActive) }
         #expect(test.pipeline.ledger.dropped == [.filtered: 1])

@@ -1,4 +1,3 @@
-import Dispatch
 import Sluice
 import SluiceIdentity
 import SluiceLifecycle
@@ -74,9 +73,7 @@ import Testing
         first.track("A")
         try identity.reset()
         waitForWrites(of: first)
-        let next = try TestPipeline {
-            Sessions(persistedIn: place)
-        }
+        let next = try TestPipeline.with(Sessions(persistedIn: place))
         next.pipeline.track("B")
         #expect(next.pipeline.ledger.tracked == 2)
         withExtendedLifetime(first) {}
@@ -153,12 +150,7 @@ import Testing
             write: { _, _ in
                 // On another thread, while the new ids are written.
                 guard let pipeline = late.withLock({ $0.take() }) else { return }
-                let isDone = DispatchSemaphore(value: 0)
-                DispatchQueue.global().async {
-                    for _ in 0..<3 { pipeline.track("Late") }
-                    isDone.signal()
-                }
-                isDone.wait()
+                onOtherThread { for _ in 0..<3 { pipeline.track("Late") } }
             }, remove: { _ in })
         let identity = Identity(persistedIn: place)
         let sessions = Sessions()
@@ -206,16 +198,13 @@ import Testing
         let test = try TestPipeline {
             if areSessionsFirst { sessions } else { identity }
             Between {
-                let isDone = DispatchSemaphore(value: 0)
-                DispatchQueue.global().async {
+                onOtherThread {
                     do {
                         if isErased { try identity.erase() } else { try identity.reset() }
                     } catch {
                         Issue.record(error)
                     }
-                    isDone.signal()
                 }
-                isDone.wait()
             }
             if areSessionsFirst { identity } else { sessions }
         }

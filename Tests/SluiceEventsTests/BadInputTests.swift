@@ -259,10 +259,7 @@ import Testing
     func badInputIsSanitizedAndCounted(input: Input) throws {
         let store = MemoryStore()
         let time = VirtualTime(wallTime: Timestamp(milliseconds: 0))
-        let pipeline = try Pipeline(environment: .virtual(time)) {
-            store
-            ScriptedTransport()
-        }
+        let pipeline = try Pipeline.with(in: store, environment: .virtual(time))
         pipeline.pauseDelivery()
         input.track(pipeline)
 

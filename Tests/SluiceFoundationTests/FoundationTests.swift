@@ -6,18 +6,13 @@ import SluiceFoundation
 import SluiceHTTP
 import SluiceIdentity
 import SluiceJSONL
-import SluiceMemory
 import SluiceStdout
 import TestSupport
 import Testing
 
 @Suite("SluiceFoundation: URL and Date")
 struct FoundationTests {
-    private let directory: TemporaryDirectory
-
-    init() throws {
-        directory = TemporaryDirectory()
-    }
+    private let directory = TemporaryDirectory()
 
     @Test(
         "dates become timestamps, rounded to the nearest millisecond",
@@ -41,7 +36,7 @@ struct FoundationTests {
 
     @Test("a date that cannot be written is null, and counted")
     func unwritableDateIsNull() async throws {
-        let test = try TestPipeline { PassThrough() }
+        let test = try TestPipeline.with()
         test.pipeline.track(
             "Event",
             [
@@ -62,10 +57,6 @@ struct FoundationTests {
         #expect(Properties(["bytes": data]) == ["bytes": "AAH//g=="])
         #expect(try Properties(converting: ["bytes": data] as [String: Any]) == ["bytes": "AAH//g=="])
         #expect(try Properties(encoding: Blob(bytes: data)) == ["bytes": "AAH//g=="])
-    }
-
-    private struct PassThrough: Processor {
-        func process(_ event: inout Event) -> Disposition { .keep }
     }
 
     @Test("links and push messages take URLs")
@@ -153,10 +144,7 @@ struct FoundationTests {
     func urlNamesReceiver() async throws {
         let client = Client()
         let url = try #require(URL(string: "https://example.org/events?a=%20b"))
-        let pipeline = try Pipeline {
-            MemoryStore()
-            HTTPTransport(to: url, configuration: .init(client: client))
-        }
+        let pipeline = try Pipeline.with(to: HTTPTransport(to: url, configuration: .init(client: client)))
         pipeline.track("Event")
         let ledger = await pipeline.shutdown(timeout: .seconds(600))
         #expect(ledger.routes[0].delivered == 1)
@@ -169,10 +157,7 @@ struct FoundationTests {
     func otherSchemesAreRefused(text: String) throws {
         let url = try #require(URL(string: text))
         let error = #expect(throws: SluiceError.self) {
-            try Pipeline {
-                MemoryStore()
-                HTTPTransport(to: url, configuration: .init(client: Client()))
-            }
+            try Pipeline.with(to: HTTPTransport(to: url, configuration: .init(client: Client())))
         }
         #expect(error?.code == .invalidArgument)
     }

@@ -1,6 +1,7 @@
 import Sluice
 import SluiceMemory
 import SluiceTesting
+import TestSupport
 import Testing
 
 /// `Pipeline.erase(where:)`.
@@ -83,7 +84,7 @@ import Testing
 
     @Test("events that a processor holds are named")
     func namesHeldEvents() async throws {
-        let holder = PluginContextTests.Holder()
+        let holder = Holder()
         let bench = try Bench(processor: holder)
         track(bench, 0..<1)
         let report = await bench.pipeline.erase(where: Self.isErased)

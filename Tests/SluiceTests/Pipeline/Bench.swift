@@ -99,6 +99,9 @@ struct Keep: Processor {
     func process(_ event: inout Event) -> Disposition { .keep }
 }
 
+/// A stage that appends a text to the names of events.
+func suffix(_ text: String) -> Transform { Transform { $0.name += text } }
+
 /// An object that does nothing, with a context.
 final class Plugin: Processor {
     let context = PluginContext()

@@ -1,6 +1,7 @@
 import Sluice
 import SluiceMemory
 import SluiceTesting
+import TestSupport
 import Testing
 
 /// Pipelines that can't be built: the error that is thrown and the stages that are closed.
@@ -50,24 +51,12 @@ import Testing
 
     @Test("two processors of a unique type are refused on the way of an event, two of another type are not")
     func uniqueTypeTwiceIsRefused() throws {
-        let code = failure {
-            try Pipeline {
-                Only()
-                Only()
-                MemoryStore()
-                ScriptedTransport()
-            }
-        }
-        #expect(code == .invalidPipeline)
+        #expect(failure { try Pipeline.with(Only(), Only()) } == .invalidPipeline)
         _ = try Pipeline {
             Keep()
             Keep()
             for name in ["one", "two"] {
-                Route(name) {
-                    Only()
-                    MemoryStore()
-                    ScriptedTransport()
-                }
+                Route(name, Only())
             }
         }
     }
@@ -78,10 +67,7 @@ import Testing
         func pipeline(_ names: [String], sharing store: MemoryStore? = nil) throws -> Pipeline {
             try Pipeline {
                 for name in names {
-                    Route(name) {
-                        store ?? MemoryStore()
-                        ScriptedTransport()
-                    }
+                    Route(name, in: store ?? MemoryStore())
                 }
             }
         }
@@ -97,25 +83,14 @@ import Testing
         #expect(code(routes: ["one", "two"], sharing: store) == .invalidPipeline)
         #expect(throws: Never.self) { try pipeline(["my route", "\u{4E8B} a"]) }
         // None of these has opened the store.
-        #expect(throws: Never.self) {
-            try Pipeline {
-                store
-                ScriptedTransport()
-            }
-        }
+        #expect(throws: Never.self) { try Pipeline.with(in: store) }
     }
 
     // MARK: Failures while opening
 
     @Test("an event limit that no event can meet is refused", arguments: [0, -1, .min])
     func impossibleEventLimitIsRefused(limit: Int) {
-        let code = failure {
-            try Pipeline(maximumEventBytes: limit) {
-                MemoryStore()
-                ScriptedTransport()
-            }
-        }
-        #expect(code == .invalidArgument)
+        #expect(failure { try Pipeline.with(maximumEventBytes: limit) } == .invalidArgument)
     }
 
     @Test("open stores are closed if another store or its transport doesn't open", arguments: [true, false])
@@ -127,10 +102,7 @@ import Testing
             try Pipeline {
                 picky
                 for index in stores.indices {
-                    Route("route \(index)") {
-                        stores[index]
-                        transports[index]
-                    }
+                    Route("route \(index)", in: stores[index], to: transports[index])
                 }
             }
         }
@@ -147,14 +119,7 @@ import Testing
         let first = Picky()
         let second = Picky(SluiceError(.missingLibrary, "not here"))
         let transport = ScriptedTransport()
-        let error = #expect(throws: SluiceError.self) {
-            try Pipeline {
-                first
-                second
-                store
-                transport
-            }
-        }
+        let error = #expect(throws: SluiceError.self) { try Pipeline.with(first, second, in: store, to: transport) }
         #expect(error?.code == .missingLibrary)
         #expect(error?.message == "Picky: not here")
         #expect(store.isClosed)
@@ -171,13 +136,7 @@ import Testing
             func process(_ event: inout Event) -> Disposition { .keep }
             func prepare() throws { throw Missing() }
         }
-        let error = #expect(throws: SluiceError.self) {
-            try Pipeline {
-                Broken()
-                WatchedStore()
-                ScriptedTransport()
-            }
-        }
+        let error = #expect(throws: SluiceError.self) { try Pipeline.with(Broken(), in: WatchedStore()) }
         #expect(error?.code == .invalidPipeline)
         #expect(error?.message.hasPrefix("Broken ") == true)
         #expect(error?.cause is Missing)
@@ -186,12 +145,7 @@ import Testing
     @Test("a store is neither opened nor closed by a second pipeline, and can't be used again after its own one")
     func storeHasOnePipeline() async throws {
         let store = WatchedStore()
-        func build() throws -> Pipeline {
-            try Pipeline {
-                store
-                ScriptedTransport()
-            }
-        }
+        func build() throws -> Pipeline { try Pipeline.with(in: store) }
         let first = try build()
         let inUse = #expect(throws: SluiceError.self) { try build() }
         #expect(inUse?.code == .invalidPipeline)

@@ -1,20 +1,13 @@
 import Sluice
 import SluiceMemory
 import SluiceTesting
+import TestSupport
 import Testing
 
 /// The ledger under eight threads, with random calls of all other methods.
 @Suite struct ConcurrencyTests {
     static let events = 10_000
     static let threads = 8
-
-    /// Drops every other event, so that the ledger has something to count.
-    struct Sieve: Processor {
-        let every: UInt64
-        let reason: DropReason
-
-        func process(_ event: inout Event) -> Disposition { event.id.low % every == 0 ? .drop(reason) : .keep }
-    }
 
     /// Responses of every kind, some after a yield.
     struct Moody: Transport {
@@ -44,21 +37,13 @@ import Testing
     static func pipeline(_ seed: UInt64, _ stores: [WatchedStore]) throws -> Pipeline {
         let policy = DeliveryPolicy(
             flushCount: 20, backOff: .milliseconds(1), maximumBackOff: .milliseconds(2))
+        let sieve = Filter(droppingAs: DropReason(rawValue: "seventh")) { $0.id.low % 7 != 0 }
         return try Pipeline(delivery: policy) {
-            Sieve(every: 50, reason: .filtered)
-            Route("sieved") {
-                Sieve(every: 7, reason: DropReason(rawValue: "seventh"))
-                stores[0]
-                Moody(random: random(seed))
-            }
-            Route("small") {
-                MemoryStore(capacity: 20_000)
-                Moody(random: random(seed &+ 1))
-            }
-            Route("plain") {
-                stores[1]
-                Moody(random: random(seed &+ 2))
-            }
+            Filter { $0.id.low % 50 != 0 }
+            // So that the ledger has something to count.
+            Route("sieved", sieve, in: stores[0], to: Moody(random: random(seed)))
+            Route("small", in: MemoryStore(capacity: 20_000), to: Moody(random: random(seed &+ 1)))
+            Route("plain", in: stores[1], to: Moody(random: random(seed &+ 2)))
         }
     }
 

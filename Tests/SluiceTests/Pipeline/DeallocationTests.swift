@@ -1,5 +1,6 @@
 import Sluice
 import SluiceTesting
+import TestSupport
 import Testing
 
 /// A pipeline that is released without a shutdown releases everything.
@@ -25,11 +26,7 @@ import Testing
             then: moment == .backingOff ? .answer(.all(.retry(after: .seconds(60)))) : .hang)
         let pipeline = try Pipeline(environment: Bench.environment(time)) {
             plugin
-            Route("one") {
-                own
-                store
-                transport
-            }
+            Route("one", own, in: store, to: transport)
         }
         if moment != .idle { pipeline.track("Event") }
         switch moment {
@@ -68,10 +65,7 @@ import Testing
     @Test("the store is closed exactly once", arguments: [true, false])
     func storeIsClosedOnce(hasShutDown: Bool) async throws {
         let store = WatchedStore()
-        var pipeline: Pipeline? = try Pipeline {
-            store
-            ScriptedTransport()
-        }
+        var pipeline: Pipeline? = try Pipeline.with(in: store)
         if hasShutDown { await pipeline?.shutdown(timeout: .seconds(600)) }
         #expect(store.isClosed == hasShutDown)
         pipeline = nil
@@ -92,10 +86,7 @@ import Testing
         })
         let transport = ScriptedTransport([.hang])
         try holder.withLock { pipeline in
-            pipeline = try Pipeline {
-                store
-                transport
-            }
+            pipeline = try Pipeline.with(in: store, to: transport)
             pipeline?.track("Event")
             pipeline?.signal(.didEnterBackground)
         }

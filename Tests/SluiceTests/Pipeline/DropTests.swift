@@ -1,37 +1,20 @@
 import Sluice
 import SluiceMemory
 import SluiceTesting
+import TestSupport
 import Testing
 
 /// Events that are dropped before the store, and their reasons.
 @Suite struct DropTests {
-    /// Drops the events of one name.
-    struct Bouncer: Processor {
-        let name: String
-        let reason: DropReason
-
-        func process(_ event: inout Event) -> Disposition { event.name == name ? .drop(reason) : .keep }
-    }
-
-    struct Eraser: Processor {
-        func process(_ event: inout Event) -> Disposition {
-            if event.name == "Erase" { event.name = "" }
-            return .keep
-        }
-    }
-
     static let boring = DropReason(rawValue: "boring")
+    static let noDull = Filter(droppingAs: boring) { $0.name != "Dull" }
 
     @Test("drops of a shared processor are counted by the pipeline, not by a route")
     func sharedDropsAreCountedByPipeline() async throws {
         let late = OrderTests.Book()
-        let pipeline = try Pipeline {
-            Bouncer(name: "Dull", reason: Self.boring)
-            Bouncer(name: "Private", reason: .filtered)
-            OrderTests.Scribe(name: "", book: late)
-            MemoryStore()
-            ScriptedTransport()
-        }
+        let pipeline = try Pipeline.with(
+            Self.noDull, Filter { $0.name != "Private" },
+            OrderTests.Scribe(name: "", book: late))
         for name in ["Dull", "Private", "Dull", "Fine", ""] { pipeline.track(name) }
         let ledger = await pipeline.shutdown(timeout: .seconds(600))
         #expect(ledger.tracked == 5)
@@ -46,16 +29,8 @@ import Testing
     @Test("drops of a route are counted by that route, and the other routes get the event")
     func routeDropsAreCountedByRoute() async throws {
         let pipeline = try Pipeline(maximumEventBytes: 400) {
-            Route("strict") {
-                Bouncer(name: "Dull", reason: Self.boring)
-                Eraser()
-                MemoryStore()
-                ScriptedTransport()
-            }
-            Route("open") {
-                MemoryStore()
-                ScriptedTransport()
-            }
+            Route("strict", Self.noDull, Transform { if $0.name == "Erase" { $0.name = "" } })
+            Route("open")
         }
         for name in ["Dull", "Erase", "Fine", "Dull"] { pipeline.track(name) }
         pipeline.track("Long", ["text": .string(String(repeating: "x", count: 500))])
@@ -74,7 +49,7 @@ import Testing
     func firstLossOfEachReasonIsReported() async throws {
         let told = Locked<[Diagnostic]>([])
         let pipeline = try Pipeline(onDiagnostic: { diagnostic in told.withLock { $0.append(diagnostic) } }) {
-            Bouncer(name: "Dull", reason: Self.boring)
+            Self.noDull
             MemoryStore(capacity: 1_000)
             ScriptedTransport(then: .hang)
         }

@@ -62,12 +62,8 @@ import Testing
         for number in 0..<1_003 { speaker.say("\(number)") }
         other.say("Other")
         let said = Locked<[String]>([])
-        let pipeline = try Pipeline(onDiagnostic: { diagnostic in said.withLock { $0.append("\(diagnostic)") } }) {
-            speaker
-            other
-            store
-            NullTransport()
-        }
+        let pipeline = try Pipeline.with(
+            speaker, other, in: store, onDiagnostic: { diagnostic in said.withLock { $0.append("\(diagnostic)") } })
         #expect(store.events.map(\.name) == (0..<1_000).map { "\($0)" } + ["Other"])
         #expect(pipeline.ledger.tracked == 1_004)
         #expect(pipeline.ledger.dropped == [.beforePipeline: 3])
@@ -83,15 +79,8 @@ import Testing
         let (speaker, stores) = (Speaker(), [RecordingStore(), RecordingStore()])
         for number in 0..<1_001 { speaker.say("\(number)") }
         let pipeline = try Pipeline {
-            Route("own") {
-                speaker
-                stores[0]
-                NullTransport()
-            }
-            Route("other") {
-                stores[1]
-                NullTransport()
-            }
+            Route("own", speaker, in: stores[0])
+            Route("other", in: stores[1])
         }
         #expect(stores.map(\.events.count) == [1_000, 0])
         #expect(pipeline.ledger.routes.map(\.dropped) == [[.beforePipeline: 1], [:]])
@@ -166,11 +155,8 @@ import Testing
     func recursionEnds() async throws {
         let store = RecordingStore()
         let said = Locked<[String]>([])
-        let pipeline = try Pipeline(onDiagnostic: { diagnostic in said.withLock { $0.append("\(diagnostic)") } }) {
-            Echo()
-            store
-            NullTransport()
-        }
+        let pipeline = try Pipeline.with(
+            Echo(), in: store, onDiagnostic: { diagnostic in said.withLock { $0.append("\(diagnostic)") } })
         for _ in 1...2 { pipeline.track("A") }
         #expect(store.events.filter { $0.name == "Echo" }.count == 16)
         #expect(pipeline.ledger.dropped == [.recursion: 2])

@@ -1,6 +1,6 @@
 import Sluice
-import SluiceMemory
 import SluiceTesting
+import TestSupport
 import Testing
 
 /// How the processors of a pipeline finish when it is shut down.
@@ -35,12 +35,8 @@ import Testing
     @Test("events that processors track when they finish are delivered, from the last line to the first")
     func lastEventsAreDelivered() async throws {
         let transport = ScriptedTransport()
-        let pipeline = try Pipeline(environment: Bench.environment(VirtualTime())) {
-            Farewell("first")
-            Farewell("second")
-            MemoryStore()
-            transport
-        }
+        let pipeline = try Pipeline.with(
+            Farewell("first"), Farewell("second"), to: transport, environment: Bench.environment(VirtualTime()))
         pipeline.track("Event")
         let ledger = await pipeline.shutdown()
         #expect(try transport.accepted().map(\.name) == ["Event", "second", "first"])
@@ -51,11 +47,8 @@ import Testing
     func processorsFinishOnce() async throws {
         let (gate, transport) = (Gate(), ScriptedTransport())
         let hasBegun = Gate()
-        let pipeline = try Pipeline(environment: Bench.environment(VirtualTime())) {
-            Self.hanging(hasBegun, until: gate)
-            MemoryStore()
-            transport
-        }
+        let pipeline = try Pipeline.with(
+            Self.hanging(hasBegun, until: gate), to: transport, environment: Bench.environment(VirtualTime()))
         async let first = pipeline.shutdown()
         await hasBegun.wait()
         async let second = pipeline.shutdown()
@@ -109,17 +102,8 @@ import Testing
         let (stuck, free) = (ScriptedTransport(), ScriptedTransport())
         let pipeline = try Pipeline(environment: Bench.environment(time)) {
             Farewell("shared") { sharedIsDone.open() }
-            Route("stuck") {
-                Farewell("above")
-                Farewell("hanging") { await gate.wait() }
-                MemoryStore()
-                stuck
-            }
-            Route("free") {
-                Farewell("free") { freeIsDone.open() }
-                MemoryStore()
-                free
-            }
+            Route("stuck", Farewell("above"), Farewell("hanging") { await gate.wait() }, to: stuck)
+            Route("free", Farewell("free") { freeIsDone.open() }, to: free)
         }
         async let ledger = pipeline.shutdown(timeout: .seconds(4))
         await time.waitForSleeper(within: .seconds(2)...(.seconds(2)))

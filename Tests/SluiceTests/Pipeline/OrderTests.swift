@@ -2,6 +2,7 @@ import Foundation
 import Sluice
 import SluiceMemory
 import SluiceTesting
+import TestSupport
 import Testing
 
 /// The order of stages, of events and of signals.
@@ -67,11 +68,7 @@ import Testing
         let pipeline = try Pipeline {
             Scribe(name: "a", book: book)
             Scribe(name: "b", book: book)
-            Route("one") {
-                Scribe(name: "c", book: book)
-                MemoryStore()
-                ScriptedTransport()
-            }
+            Route("one", Scribe(name: "c", book: book))
         }
         pipeline.signal(signal)
         let updates = ["a updates", "b updates", "c updates"]
@@ -93,11 +90,7 @@ import Testing
         let own = ThreadNote()
         let pipeline = try Pipeline {
             shared
-            Route("one") {
-                own
-                MemoryStore()
-                ScriptedTransport()
-            }
+            Route("one", own)
         }
         let caller = currentThread()
         pipeline.track("Event")
@@ -120,10 +113,8 @@ import Testing
         let transport = ScriptedTransport(maximumBatchSize: BatchSize(events: 7, bytes: .max)) { send, batch in
             send % 5 == 2 && batch.events.count > 1 ? .answer(.all(.tooLarge())) : .answer(.all(.accepted))
         }
-        let pipeline = try Pipeline(delivery: DeliveryPolicy(flushCount: 1)) {
-            MemoryStore(capacity: 1 << 30)
-            transport
-        }
+        let pipeline = try Pipeline.with(
+            in: MemoryStore(capacity: 1 << 30), to: transport, delivery: DeliveryPolicy(flushCount: 1))
         await withTaskGroup(of: Void.self) { group in
             for task in 0..<8 {
                 group.addTask {

@@ -1,6 +1,6 @@
 import Sluice
-import SluiceMemory
 import SluiceTesting
+import TestSupport
 import Testing
 
 /// Events that plugins track, hold and forward.
@@ -19,41 +19,6 @@ import Testing
         @discardableResult
         func report(_ name: String) -> Bool {
             context.track(name, ["own": 1], priority: .critical) { $0.loginID = "42" }
-        }
-    }
-
-    /// Holds every event until the test forwards or drops it.
-    final class Holder: Processor {
-        let context = PluginContext()
-        private let events = Locked<[Event]>([])
-
-        func process(_ event: inout Event) -> Disposition {
-            let copy = event
-            return events.withLock { events in
-                events.append(copy)
-                return context.hold(copy)
-            }
-        }
-
-        func take() -> [Event] {
-            events.withLock { events in
-                defer { events = [] }
-                return events
-            }
-        }
-
-        func release() {
-            for event in take() { context.forward(event) }
-        }
-    }
-
-    /// Appends its name to the event's.
-    struct Suffix: Processor {
-        let name: String
-
-        func process(_ event: inout Event) -> Disposition {
-            event.name += name
-            return .keep
         }
     }
 
@@ -76,11 +41,7 @@ import Testing
         let pipeline = try Pipeline {
             reporter
             for (index, transport) in transports.enumerated() {
-                Route("\(index)") {
-                    Suffix(name: " \(index)")
-                    MemoryStore()
-                    transport
-                }
+                Route("\(index)", suffix(" \(index)"), to: transport)
             }
         }
         #expect(reporter.report("Own"))
@@ -116,15 +77,8 @@ import Testing
         do {
             let pipeline = try Pipeline(environment: Bench.environment(VirtualTime())) {
                 reporter
-                Route("held") {
-                    holder
-                    MemoryStore()
-                    ScriptedTransport()
-                }
-                Route("stored") {
-                    store
-                    ScriptedTransport()
-                }
+                Route("held", holder)
+                Route("stored", in: store)
             }
             gone = pipeline
             reporter.report("Heard")
@@ -154,11 +108,7 @@ import Testing
     func clocksAreThoseOfPipeline() throws {
         let reporter = Reporter()
         let time = VirtualTime(wallTime: Timestamp(milliseconds: 7))
-        let pipeline = try Pipeline(environment: PipelineEnvironment(time: time, random: { 42 })) {
-            reporter
-            MemoryStore()
-            ScriptedTransport()
-        }
+        let pipeline = try Pipeline.with(reporter, environment: PipelineEnvironment(time: time, random: { 42 }))
         #expect(reporter.context.time.wallTime().milliseconds == 7)
         #expect(reporter.context.random() == 42)
         withExtendedLifetime(pipeline) {}
@@ -171,13 +121,9 @@ import Testing
         let transport = ScriptedTransport()
         let holder = Holder()
         let time = VirtualTime()
-        let pipeline = try Pipeline(environment: PipelineEnvironment(time: time)) {
-            Suffix(name: " above")
-            holder
-            Suffix(name: " below")
-            MemoryStore()
-            transport
-        }
+        let pipeline = try Pipeline.with(
+            suffix(" above"), holder, suffix(" below"), to: transport,
+            environment: PipelineEnvironment(time: time))
         let start = time.wallTime()
         pipeline.track("A", ["nan": .double(.nan)])
         for name in ["B", "C"] { pipeline.track(name) }
@@ -226,16 +172,7 @@ import Testing
         arguments: [(3, 1, 1), (5, 0, 5), (2, 2, 0), (40, 7, 0)] as [(Int, Int, Int)], [false, true])
     func eventsEndBetweenPipelines(_ counts: (held: Int, forwarded: Int, dropped: Int), isInRoute: Bool) async throws {
         let (holder, transport) = (Holder(), ScriptedTransport())
-        func pipeline() throws -> Pipeline {
-            try Pipeline {
-                if !isInRoute { holder }
-                Route("a") {
-                    if isInRoute { holder }
-                    MemoryStore()
-                    transport
-                }
-            }
-        }
+        func pipeline() throws -> Pipeline { try Pipeline.with([holder], inRoute: isInRoute, to: transport) }
         do {
             let first = try pipeline()
             for number in 0..<counts.held { first.track("\(number)") }
@@ -289,13 +226,7 @@ import Testing
     )
     func insertedEventComesBefore() async throws {
         let transport = ScriptedTransport()
-        let pipeline = try Pipeline {
-            Suffix(name: " above")
-            Marker()
-            Suffix(name: " below")
-            MemoryStore()
-            transport
-        }
+        let pipeline = try Pipeline.with(suffix(" above"), Marker(), suffix(" below"), to: transport)
         pipeline.track("A") { $0.loginID = "42" }
         let ledger = await pipeline.shutdown(timeout: .seconds(600))
         let events = try transport.accepted()

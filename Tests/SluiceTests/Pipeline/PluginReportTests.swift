@@ -1,6 +1,6 @@
 import Sluice
-import SluiceMemory
 import SluiceTesting
+import TestSupport
 import Testing
 
 /// The sanitizations and failures that processors report.
@@ -22,10 +22,6 @@ import Testing
         }
     }
 
-    private struct DropAll: Processor {
-        func process(_ event: inout Event) -> Disposition { .drop(.filtered) }
-    }
-
     @Test("a cause that both a processor and the core report counts once")
     func sharedCauseCountsOnce() throws {
         let bench = try Bench(processor: Shortener(cause: .nonFiniteNumber))
@@ -35,12 +31,7 @@ import Testing
 
     @Test("sanitizations of a dropped event are not counted")
     func droppedEventCountsNoSanitization() throws {
-        let pipeline = try Pipeline {
-            Shortener()
-            DropAll()
-            MemoryStore()
-            ScriptedTransport()
-        }
+        let pipeline = try Pipeline.with(Shortener(), Filter { _ in false })
         pipeline.track("Event")
         #expect(pipeline.ledger.sanitized.isEmpty)
     }
@@ -51,11 +42,7 @@ import Testing
         let pipeline = try Pipeline {
             Shortener()
             for name in ["a", "b"] {
-                Route(name) {
-                    Shortener(cause: own)
-                    MemoryStore()
-                    ScriptedTransport()
-                }
+                Route(name, Shortener(cause: own))
             }
         }
         pipeline.track("Event")

@@ -1,6 +1,7 @@
 import Sluice
 import SluiceMemory
 import SluiceTesting
+import TestSupport
 import Testing
 
 /// A failure in one route does not affect another.
@@ -22,14 +23,8 @@ import Testing
         let good = ScriptedTransport()
         let policy = DeliveryPolicy(flushCount: 1)
         let pipeline = try Pipeline(delivery: policy, environment: Bench.environment(time)) {
-            Route("bad") {
-                MemoryStore()
-                bad
-            }
-            Route("good") {
-                MemoryStore()
-                good
-            }
+            Route("bad", to: bad)
+            Route("good", to: good)
         }
         for round in 1...20 {
             pipeline.track("Event")
@@ -47,14 +42,8 @@ import Testing
     func failingStoreAffectsNoOtherRoute() async throws {
         let bad = FaultyStore(MemoryStore()) { operation, _ in operation == .open ? nil : Self.broken }
         let pipeline = try Pipeline {
-            Route("bad") {
-                bad
-                ScriptedTransport()
-            }
-            Route("good") {
-                MemoryStore()
-                ScriptedTransport()
-            }
+            Route("bad", in: bad)
+            Route("good")
         }
         for _ in 0..<10 { pipeline.track("Event") }
         let ledger = await pipeline.shutdown(timeout: .seconds(600))
@@ -70,14 +59,8 @@ import Testing
         let pipeline = try Pipeline(
             delivery: DeliveryPolicy(flushInterval: .seconds(20)), environment: Bench.environment(time)
         ) {
-            Route("own", delivery: DeliveryPolicy(flushInterval: .seconds(30))) {
-                MemoryStore()
-                transports[0]
-            }
-            Route("default") {
-                MemoryStore()
-                transports[1]
-            }
+            Route("own", to: transports[0], delivery: DeliveryPolicy(flushInterval: .seconds(30)))
+            Route("default", to: transports[1])
         }
         pipeline.track("Event")
         await time.waitForSleeper(within: .seconds(20)...(.seconds(20)))
@@ -95,14 +78,8 @@ import Testing
         let time = VirtualTime()
         let bad = ScriptedTransport(then: .hang)
         let pipeline = try Pipeline(environment: Bench.environment(time)) {
-            Route("bad") {
-                MemoryStore()
-                bad
-            }
-            Route("good") {
-                MemoryStore()
-                ScriptedTransport()
-            }
+            Route("bad", to: bad)
+            Route("good")
         }
         for _ in 0..<120 { pipeline.track("Event") }
         let end = Task { await pipeline.shutdown(timeout: .seconds(5)) }
@@ -127,12 +104,7 @@ import Testing
             seen.withLock { $0.append(Request.id) }
             return .answer(.all(.accepted))
         }
-        let pipeline = try Request.$id.withValue(7) {
-            try Pipeline {
-                MemoryStore()
-                transport
-            }
-        }
+        let pipeline = try Request.$id.withValue(7) { try Pipeline.with(to: transport) }
         pipeline.track("Event")
         await pipeline.shutdown(timeout: .seconds(600))
         #expect(seen.withLock(\.self) == [0])

@@ -2,6 +2,7 @@ import Dispatch
 import Sluice
 import SluiceMemory
 import SluiceTesting
+import TestSupport
 import Testing
 
 /// The end of a pipeline.
@@ -131,10 +132,7 @@ import Testing
         let time = VirtualTime()
         let transports = (0..<64).map { _ in BlockingTransport() }
         let pipelines = try transports.map { transport in
-            try Pipeline(environment: Bench.environment(time)) {
-                MemoryStore()
-                transport
-            }
+            try Pipeline.with(to: transport, environment: Bench.environment(time))
         }
         for pipeline in pipelines { pipeline.track("Event", priority: .critical) }
         let ends = pipelines.map { pipeline in Task { await pipeline.shutdown(timeout: .seconds(5)) } }
@@ -163,10 +161,7 @@ import Testing
         let time = VirtualTime()
         let store = SlowStore(time: time)
         let transport = ScriptedTransport()
-        let pipeline = try Pipeline(environment: Bench.environment(time)) {
-            store
-            transport
-        }
+        let pipeline = try Pipeline.with(in: store, to: transport, environment: Bench.environment(time))
         for _ in 0..<3 { pipeline.track("Event") }
         let ledger = await pipeline.shutdown(timeout: .seconds(10))
         #expect(store.synchronized.withLock(\.self) == 5)
@@ -301,10 +296,7 @@ import Testing
     @Test("the longest deadline does not trap, and delivers")
     func longestDeadlineDoesNotTrap() async throws {
         let transport = ScriptedTransport([.hang])
-        let pipeline = try Pipeline {
-            MemoryStore()
-            transport
-        }
+        let pipeline = try Pipeline.with(to: transport)
         pipeline.track("Event")
         let end = Task { await pipeline.shutdown(timeout: .seconds(Int64.max)) }
         await transport.waitForSends(1)

@@ -1,6 +1,6 @@
 import Sluice
-import SluiceMemory
 import SluiceTesting
+import TestSupport
 import Testing
 
 /// Which signals count: the rule for repeated and late ones.
@@ -57,11 +57,7 @@ import Testing
         let said = Locked<[Diagnostic]>([])
         let pipeline = try Pipeline(onDiagnostic: { diagnostic in said.withLock { $0.append(diagnostic) } }) {
             shared
-            Route("main") {
-                own
-                MemoryStore()
-                NullTransport()
-            }
+            Route("main", own)
         }
         for signal in [.didBecomeActive, .launched(.passive), .didBecomeActive, .willResignActive] as [Signal] {
             pipeline.signal(signal)

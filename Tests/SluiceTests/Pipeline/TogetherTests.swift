@@ -2,6 +2,7 @@ import Foundation
 import Sluice
 import SluiceMemory
 import SluiceTesting
+import TestSupport
 import Testing
 
 /// Events that a thread stores together.
@@ -57,11 +58,7 @@ import Testing
 
     private func pipeline(_ processor: any Processor = Keep()) throws -> Pipeline {
         // By the real clock, a store that a thread still uses would be left alone soon after a deadline of zero.
-        let pipeline = try Pipeline(environment: Bench.environment(VirtualTime())) {
-            processor
-            store
-            ScriptedTransport()
-        }
+        let pipeline = try Pipeline.with(processor, in: store, environment: Bench.environment(VirtualTime()))
         pipeline.pauseDelivery()
         return pipeline
     }
@@ -140,12 +137,7 @@ import Testing
     func callsOfProcessorsKeepTheirPlace() throws {
         func names(_ isTogether: Bool) throws -> [String] {
             let (caller, store) = (Caller(), CallStore())
-            let pipeline = try Pipeline {
-                Inserter()
-                caller
-                store
-                ScriptedTransport()
-            }
+            let pipeline = try Pipeline.with(Inserter(), caller, in: store)
             pipeline.pauseDelivery()
             caller.pipeline.withLock { $0 = pipeline }
             defer { caller.pipeline.withLock { $0 = nil } }
@@ -188,17 +180,14 @@ import Testing
         let pipeline = try pipeline()
         pipeline.trackTogether {
             pipeline.track("a")
-            let done = DispatchSemaphore(value: 0)
-            Thread.detachNewThread { [store] in
+            onOtherThread { [store] in
                 pipeline.track("b")
                 #expect(store.calls == [["b"]])
                 pipeline.trackTogether {
                     pipeline.track("c")
                     pipeline.track("d")
                 }
-                done.signal()
             }
-            done.wait()
             pipeline.track("e")
         }
         #expect(store.calls == [["b"], ["c", "d"], ["a", "e"]])
@@ -224,15 +213,8 @@ import Testing
     func eachRouteGetsItsEvents() throws {
         let other = CallStore()
         let pipeline = try Pipeline {
-            Route("one") {
-                store
-                ScriptedTransport()
-            }
-            Route("two") {
-                Inserter()
-                other
-                ScriptedTransport()
-            }
+            Route("one", in: store)
+            Route("two", Inserter(), in: other)
         }
         pipeline.pauseDelivery()
         pipeline.trackTogether { track("a", "d", "x", in: pipeline) }
@@ -246,10 +228,7 @@ import Testing
 
     @Test("events that the store refuses are counted")
     func refusedEventsAreCounted() async throws {
-        let pipeline = try Pipeline(maximumEventBytes: 2_000) {
-            MemoryStore(capacity: 1_000)
-            ScriptedTransport()
-        }
+        let pipeline = try Pipeline.with(in: MemoryStore(capacity: 1_000), maximumEventBytes: 2_000)
         pipeline.pauseDelivery()
         pipeline.trackTogether {
             pipeline.track("fits")
@@ -291,25 +270,17 @@ import Testing
     @Test("with traces, each event is stored when it is tracked")
     func tracesNameTheStore() throws {
         let traces = Locked<[EventTrace]>([])
-        let pipeline = try Pipeline(onTrace: { trace in traces.withLock { $0.append(trace) } }) {
-            store
-            ScriptedTransport()
-        }
+        let pipeline = try Pipeline.with(in: store, onTrace: { trace in traces.withLock { $0.append(trace) } })
         pipeline.pauseDelivery()
         pipeline.trackTogether { track("a", "b", in: pipeline) }
         #expect(store.calls == [["a"], ["b"]])
         #expect(traces.withLock(\.count) == 2)
     }
 
-    struct Purchase: TrackedEvent {
-        static let eventName = "Purchase"
-        let sku: String
-    }
-
     @Test("typed events are tracked together, and by a stand-in too")
     func typedEventsAreTrackedTogether() throws {
         let pipeline = try pipeline()
-        let purchases = ["x", "y"].map { Purchase(sku: $0) }
+        let purchases = ["x", "y"].map { TrackedEventTests.Purchase(sku: $0) }
         let ids = pipeline.track(contentsOf: purchases, priority: .critical)
         #expect(store.calls == [["Purchase", "Purchase"]])
         let batch = try #require(try store.nextBatch(BatchSize(events: 9, bytes: .max)))
@@ -319,7 +290,7 @@ import Testing
         let erased: any EventTracking = pipeline
         erased.track(contentsOf: purchases)
         #expect(store.calls.count == 2)
-        #expect(pipeline.track(contentsOf: [Purchase]()).isEmpty)
+        #expect(pipeline.track(contentsOf: [TrackedEventTests.Purchase]()).isEmpty)
 
         let spy = TrackedEventTests.Spy()
         spy.track(contentsOf: purchases)

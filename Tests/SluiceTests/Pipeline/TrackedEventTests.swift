@@ -1,5 +1,6 @@
 import Foundation
 import SluiceTesting
+import TestSupport
 import Testing
 
 @testable import Sluice
@@ -53,10 +54,8 @@ struct TrackedEventTests {
 
     init() throws {
         let (store, diagnostics) = (store, diagnostics)
-        pipeline = try Pipeline(onDiagnostic: { diagnostic in diagnostics.withLock { $0.append(diagnostic) } }) {
-            store
-            NullTransport()
-        }
+        pipeline = try Pipeline.with(
+            in: store, onDiagnostic: { diagnostic in diagnostics.withLock { $0.append(diagnostic) } })
     }
 
     @Test("a typed event is tracked with its name and its stored properties")

@@ -1,5 +1,5 @@
-import SluiceMemory
 import SluiceTesting
+import TestSupport
 import Testing
 
 @testable import Sluice
@@ -59,10 +59,7 @@ import Testing
     @Test("ids have the random numbers of the environment, and are the same for the same numbers")
     func idsHaveNumbersOfEnvironment() throws {
         func ids(seed: UInt64) throws -> [EventID] {
-            let pipeline = try Pipeline(environment: .virtual(VirtualTime(), seed: seed)) {
-                MemoryStore()
-                ScriptedTransport()
-            }
+            let pipeline = try Pipeline.with(environment: .virtual(VirtualTime(), seed: seed))
             return (0..<100).map { _ in pipeline.track("e") }
         }
         #expect(try ids(seed: 1) == ids(seed: 1))
@@ -115,10 +112,7 @@ import Testing
     @Test("a hundred thousand ids from eight threads are unique, and ascend for each thread")
     func concurrentIDsAreUniqueAndAscend() async throws {
         let perThread = 12_500
-        let pipeline = try Pipeline(environment: .virtual(VirtualTime(), seed: 1)) {
-            MemoryStore()
-            ScriptedTransport()
-        }
+        let pipeline = try Pipeline.with(environment: .virtual(VirtualTime(), seed: 1))
         pipeline.pauseDelivery()
         let ids = await withTaskGroup(of: [EventID].self) { group in
             for _ in 0..<8 {

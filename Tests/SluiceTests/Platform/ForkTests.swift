@@ -36,11 +36,7 @@ import Testing
             _ counter: Counter = Counter(), capacity: Int = 10_000,
             onDiagnostic: @escaping @Sendable (Diagnostic) -> Void = { _ in }
         ) throws -> Pipeline {
-            let pipeline = try Pipeline(onDiagnostic: onDiagnostic) {
-                counter
-                MemoryStore(capacity: capacity)
-                ScriptedTransport()
-            }
+            let pipeline = try Pipeline.with(counter, in: MemoryStore(capacity: capacity), onDiagnostic: onDiagnostic)
             pipeline.pauseDelivery()
             for name in ["Child", "Event"] {
                 for _ in 0..<100 { pipeline.track(name, ["key": "value"]) }
@@ -97,20 +93,20 @@ import Testing
                 let directory = TemporaryDirectory()
                 /// Claims a place for a pipeline, as building one does, and frees it.
                 @Sendable func use(_ name: String, saves: Bool = false) throws {
-                    let state = PersistedState("state", in: .file("\(directory.path)/\(name)"), initial: Note()) { _ in
-                    }
+                    let place = Persistence.file("\(directory.path)/\(name)")
+                    let state = PersistedState("state", in: place, initial: StoredCount()) { _ in }
                     let gate = StateGate()
                     try StateGate.$current.withValue(gate) { try state.load() }
-                    if saves { try state.save { $0.text = name } }
+                    if saves { try state.save { $0.number = 1 } }
                     gate.release()
                 }
                 // What exists is read without an error. For each error, swift-testing takes a lock, which one of these threads may
                 // hold at the fork: the child would wait for it without end.
                 for number in 0..<3 { try use("\(number)", saves: true) }
-                let note = PersistedState("state", in: .file("\(directory.path)/note"), initial: Note()) { _ in }
+                let note = PersistedState("state", in: .file("\(directory.path)/note"), initial: StoredCount()) { _ in }
                 let gate = StateGate()
                 try StateGate.$current.withValue(gate) { try note.load() }
-                try note.save { $0.text = "parent" }
+                try note.save { $0.number = -1 }
                 for number in 0..<3 {
                     Thread.detachNewThread { while true { try? use("\(number)") } }
                 }
@@ -118,21 +114,14 @@ import Testing
                     let isRight = try await ForkedChild.succeeds {
                         // The parent's pipeline has no claims here.
                         let place = Persistence.file("\(directory.path)/note")
-                        let state = PersistedState("state", in: place, initial: Note()) { _ in }
-                        try state.save { $0.text = "\(number)" }
+                        let state = PersistedState("state", in: place, initial: StoredCount()) { _ in }
+                        try state.save { $0.number = number }
                         return true
                     }
                     try #require(isRight, "child \(number)")
                 }
                 gate.release()
             }
-        }
-
-        struct Note: PersistedValue {
-            var text = ""
-            init() {}
-            init?(_ object: Properties) { if case .string(let text)? = object["text"] { self.text = text } }
-            var object: Properties { ["text": .string(text)] }
         }
 
         @Test("no other call of a pipeline hangs in a child, and the ledger counts the child's events")
@@ -216,10 +205,7 @@ import Testing
         @Test("a child leaves the events that wait in a closure to its parent")
         func childLeavesWaitingEventsToParent() async {
             await #expect(processExitsWith: .success) {
-                let pipeline = try Pipeline {
-                    MemoryStore()
-                    ScriptedTransport()
-                }
+                let pipeline = try Pipeline.with()
                 pipeline.pauseDelivery()
                 pipeline.track("First")
                 await ForkTests.letWorkerBegin(pipeline)

@@ -31,7 +31,7 @@ import Testing
         let state = Locked(0)
         let (isHeld, isChecked) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let group = DispatchGroup()
-        Thread.detachNewThread(in: group) {
+        DispatchQueue(label: "other thread").async(group: group) {
             state.withLock { state in
                 isHeld.signal()
                 isChecked.wait()
@@ -43,15 +43,5 @@ import Testing
         isChecked.signal()
         group.wait()
         #expect(state.withLockIfFree { $0 } == 1)
-    }
-}
-
-extension Thread {
-    fileprivate static func detachNewThread(in group: DispatchGroup, _ body: @escaping @Sendable () -> Void) {
-        group.enter()
-        detachNewThread {
-            body()
-            group.leave()
-        }
     }
 }

@@ -1,14 +1,13 @@
 import Sluice
 import SluiceMemory
 import SluiceTesting
+import TestSupport
 import Testing
 
 /// What a plugin does stays in the chain in which it stands.
 @Suite struct ChainTests {
-    private typealias Holder = PluginContextTests.Holder
     private typealias Marker = PluginContextTests.Marker
     private typealias Reporter = PluginContextTests.Reporter
-    private typealias Suffix = PluginContextTests.Suffix
 
     /// A pipeline with a shared processor, the route "own" with the processors of a test, and the route "other".
     private struct Rig {
@@ -19,16 +18,13 @@ import Testing
         init(_ processors: [any Processor]) throws {
             let (own, other) = (own, other)
             pipeline = try Pipeline(environment: Bench.environment(VirtualTime())) {
-                Suffix(name: " shared")
+                suffix(" shared")
                 Route("own") {
                     for processor in processors { processor }
                     MemoryStore()
                     own
                 }
-                Route("other") {
-                    MemoryStore()
-                    other
-                }
+                Route("other", to: other)
             }
         }
 
@@ -46,7 +42,7 @@ import Testing
     @Test("an event that a route's plugin tracks enters at the top of that route, and goes nowhere else")
     func trackedEventStaysInRoute() async throws {
         let reporter = Reporter()
-        let rig = try Rig([Suffix(name: " above"), reporter, Suffix(name: " below")])
+        let rig = try Rig([suffix(" above"), reporter, suffix(" below")])
         #expect(reporter.report("Own"))
         #expect(rig.ledger.tracked == 0)
         #expect(rig.ledger.routes.map(\.inserted) == [1, 0])

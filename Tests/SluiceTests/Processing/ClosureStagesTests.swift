@@ -1,6 +1,6 @@
 import Sluice
-import SluiceMemory
 import SluiceTesting
+import TestSupport
 import Testing
 
 /// Stages that are made of a closure.
@@ -13,22 +13,18 @@ import Testing
         #expect(try bench.transport.accepted().map { $0.properties["build"] } == ["beta", "beta"])
     }
 
-    @Test("a filter drops the events that its closure refuses, and the ledger counts them as filtered")
-    func filterDropsAndCounts() async throws {
-        let bench = try Bench(processor: Filter { $0.name != "Debug" })
+    @Test(
+        "a filter drops the events that its closure refuses, and counts them as filtered or with a reason of the host",
+        arguments: [nil, DropReason(rawValue: "internal")])
+    func filterDropsAndCounts(reason: DropReason?) async throws {
+        let isKept: @Sendable (Event) -> Bool = { $0.name != "Debug" }
+        let filter = reason.map { Filter(droppingAs: $0, isKept) } ?? Filter(isKept)
+        let bench = try Bench(processor: filter)
         for name in ["Debug", "Purchase", "Debug"] { bench.pipeline.track(name) }
         await bench.pipeline.flush()
         #expect(try bench.transport.accepted().map(\.name) == ["Purchase"])
-        #expect(bench.pipeline.ledger.dropped == [.filtered: 2])
+        #expect(bench.pipeline.ledger.dropped == [reason ?? .filtered: 2])
         #expect(bench.pipeline.ledger.isBalanced)
-    }
-
-    @Test("a filter counts with a reason of the host")
-    func filterCountsWithOwnReason() throws {
-        let reason = DropReason(rawValue: "internal")
-        let bench = try Bench(processor: Filter(droppingAs: reason) { $0.properties["staff"] == nil })
-        bench.pipeline.track("Search", ["staff": true])
-        #expect(bench.pipeline.ledger.dropped == [reason: 1])
     }
 
     @Test("values without state can be listed twice, and in two routes and pipelines")
@@ -42,20 +38,10 @@ import Testing
             filter
             filter
             for (name, transport) in zip(["a", "b"], transports) {
-                Route(name) {
-                    count
-                    filter
-                    MemoryStore()
-                    transport
-                }
+                Route(name, count, filter, to: transport)
             }
         }
-        let second = try Pipeline {
-            count
-            filter
-            MemoryStore()
-            transports[2]
-        }
+        let second = try Pipeline.with(count, filter, to: transports[2])
         for pipeline in [first, second] {
             pipeline.track("Debug")
             pipeline.track("Event")

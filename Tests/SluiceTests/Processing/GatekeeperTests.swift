@@ -1,6 +1,6 @@
 import Sluice
-import SluiceMemory
 import SluiceTesting
+import TestSupport
 import Testing
 
 /// Answers for all events, and lets held ones continue when it has another answer.
@@ -27,29 +27,6 @@ private final class Door: Gatekeeper {
     }
 }
 
-/// Holds each "Held".
-private final class Holder: Processor {
-    let context = PluginContext()
-    private let held = Locked<[Event]>([])
-
-    func process(_ event: inout Event) -> Disposition {
-        guard event.name == "Held" else { return .keep }
-        let copy = event
-        return held.withLock { held in
-            held.append(copy)
-            return context.hold(copy)
-        }
-    }
-
-    func release() {
-        let events = held.withLock { held in
-            defer { held = [] }
-            return held
-        }
-        for event in events { context.forward(event) }
-    }
-}
-
 /// Stages that also answer for the events of plugins that don't pass them.
 @Suite struct GatekeeperTests {
     private let traces = TraceRecorder()
@@ -65,16 +42,9 @@ private final class Holder: Processor {
         arguments: Way.allCases,
         [(false, nil), (true, nil), (false, .expired), (true, .filtered)] as [(Bool, DropReason?)])
     func closedStageIsTraced(way: Way, row: (isInRoute: Bool, reason: DropReason?)) throws {
-        let (door, holder) = (Door(), Holder())
-        let pipeline = try Pipeline(onTrace: traces.record) {
-            if !row.isInRoute { door }
-            Route("a") {
-                if row.isInRoute { door }
-                holder
-                store
-                NullTransport()
-            }
-        }
+        let (door, holder) = (Door(), Holder("Held"))
+        let pipeline = try Pipeline.with(
+            [door], inRoute: row.isInRoute, own: [holder], in: store, onTrace: traces.record)
         pipeline.track("Held")
         let answer = row.reason.map { Disposition.drop($0) } ?? .hold
         door.answer(answer)

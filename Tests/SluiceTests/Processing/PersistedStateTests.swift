@@ -7,22 +7,7 @@ import Testing
 
 /// State that plugins keep.
 @Suite struct PersistedStateTests {
-    struct Count: PersistedValue {
-        var number = 0
-
-        init(_ number: Int = 0) { self.number = number }
-
-        init?(_ object: Properties) {
-            guard case .int(let number)? = object["number"] else { return nil }
-            self.number = Int(number)
-        }
-
-        var object: Properties { ["number": .int(number)] }
-
-        mutating func merge(stored: Count) { number += stored.number }
-    }
-
-    /// The same item as ``Count``, in a later program that counts in tens.
+    /// The same item as ``StoredCount``, in a later program that counts in tens.
     struct Tens: PersistedValue {
         static let version = 2
         var tens: Int
@@ -45,9 +30,10 @@ import Testing
     private let place = MemoryPlace()
     private let reports = Locked<[String]>([])
 
-    private func launch(_ persistence: Persistence? = nil) -> PersistedState<Count> {
+    private func launch(_ persistence: Persistence? = nil) -> PersistedState<StoredCount> {
         PersistedState(
-            "count", in: persistence ?? place.persistenceWithoutRemoval, initial: Count(), ifDamaged: Count(-1),
+            "count", in: persistence ?? place.persistenceWithoutRemoval, initial: StoredCount(),
+            ifDamaged: StoredCount(-1),
             report: { [reports] message in reports.withLock { $0.append(message) } })
     }
 
@@ -64,7 +50,7 @@ import Testing
         arguments: ["", ".", "..", "a/b", "../a", ".a", "a b", "ä", "a\n", "a\0b", "/a", "a:b"])
     func nameIsValidated(item: String) throws {
         let directory = TemporaryDirectory()
-        let state = PersistedState(item, in: .file(directory.path), initial: Count(), report: { _ in })
+        let state = PersistedState(item, in: .file(directory.path), initial: StoredCount(), report: { _ in })
         let error = #expect(throws: SluiceError.self) { try state.load() }
         #expect(error?.code == .invalidArgument)
         state.update { $0.number = 2 }

@@ -1,34 +1,12 @@
 import Sluice
 import SluiceMemory
 import SluiceTesting
+import TestSupport
 import Testing
 
-/// Holds each "Held", and inserts an "Inserted" before each "Cause".
-private final class Holder: Processor {
-    let context = PluginContext()
-    private let held = Locked<[Event]>([])
-
-    func process(_ event: inout Event) -> Disposition {
-        if event.name == "Cause" { context.insert("Inserted", before: event) }
-        guard event.name == "Held" else { return .keep }
-        let copy = event
-        return held.withLock { held in
-            held.append(copy)
-            return context.hold(copy)
-        }
-    }
-
-    func take() -> [Event] {
-        held.withLock { events in
-            defer { events = [] }
-            return events
-        }
-    }
-}
-
 @Suite("Traces of events") struct TraceTests {
-    private let traces = TraceRecorder()
-    private let store = RecordingStore()
+    let traces = TraceRecorder()
+    let store = RecordingStore()
 
     /// A pipeline of these processors. It keeps its events in the store, and sends nothing.
     private func pipeline(_ processors: any Processor...) throws -> Pipeline {
@@ -147,33 +125,14 @@ private final class Holder: Processor {
         let full = FaultyStore(MemoryStore()) { operation, _ in
             operation == .append ? SluiceError(.storageFull, "the disk is full") : nil
         }
-        let holder = Holder()
+        let holder = Holder("Held", insertingBefore: "Cause")
         let pipeline = try Pipeline(onTrace: traces.record) {
             Keep()
-            Route("plain") {
-                store
-                NullTransport()
-            }
-            Route("own") {
-                Transform { $0.properties["own"] = true }
-                MemoryStore()
-                NullTransport()
-            }
-            Route("dropping") {
-                Filter { _ in false }
-                MemoryStore()
-                NullTransport()
-            }
-            Route("holding") {
-                Keep()
-                holder
-                MemoryStore()
-                NullTransport()
-            }
-            Route("full") {
-                full
-                NullTransport()
-            }
+            Route("plain", in: store)
+            Route("own", Transform { $0.properties["own"] = true })
+            Route("dropping", Filter { _ in false })
+            Route("holding", Keep(), holder)
+            Route("full", in: full)
         }
         pipeline.track("Held")
         let trace = try #require(traces.traces.first)
@@ -194,13 +153,8 @@ private final class Holder: Processor {
 
     @Test("refusals by encoding, sanitization and a shutdown are in the trace")
     func refusalsAreTraced() async throws {
-        let holder = Holder()
-        let pipeline = try Pipeline(maximumEventBytes: 2_000, onTrace: traces.record) {
-            holder
-            Keep()
-            store
-            NullTransport()
-        }
+        let holder = Holder("Held", insertingBefore: "Cause")
+        let pipeline = try Pipeline.with(holder, Keep(), in: store, maximumEventBytes: 2_000, onTrace: traces.record)
         let large = pipeline.track("E", ["large": .string(String(repeating: "x", count: 3_000))])
         var trace = try #require(traces.traces(of: large).first)
         #expect(trace.disposition == .keep && trace.routes.map(\.disposition) == [.drop(.tooLarge)])
@@ -234,7 +188,7 @@ private final class Holder: Processor {
 
     @Test("events that a stage inserts, forwards or drops later have traces of their own, from below the stage")
     func pluginEventsHaveTraces() throws {
-        let holder = Holder()
+        let holder = Holder("Held", insertingBefore: "Cause")
         let pipeline = try pipeline(Keep(), holder, Transform { $0.properties["below"] = true })
         let cause = pipeline.track("Cause")
         #expect(traces.traces.map(\.event.name) == ["Inserted", "Cause"])
@@ -259,13 +213,9 @@ private final class Holder: Processor {
 
     @Test("an event that a plugin drops in a route is a result of that route")
     func dropInRouteIsTraced() throws {
-        let holder = Holder()
+        let holder = Holder("Held", insertingBefore: "Cause")
         let pipeline = try Pipeline(onTrace: traces.record) {
-            Route("one") {
-                holder
-                store
-                NullTransport()
-            }
+            Route("one", holder, in: store)
         }
         let id = pipeline.track("Held")
         for event in holder.take() { holder.context.drop(event, because: .expired) }
@@ -287,10 +237,7 @@ private final class Holder: Processor {
     @Test("events that the closure tracks, itself or in a task, are stored and not traced")
     func closureCanTrack() async throws {
         let relay = Relay()
-        let pipeline = try Pipeline(onTrace: relay.record) {
-            store
-            NullTransport()
-        }
+        let pipeline = try Pipeline.with(in: store, onTrace: relay.record)
         let traces = traces
         let tasks = Locked<[Task<Void, Never>]>([])
         relay.body.withLock { body in
@@ -311,12 +258,7 @@ private final class Holder: Processor {
     @Test("two pipelines whose closures track in each other don't recurse")
     func closuresOfTwoPipelinesEnd() throws {
         let (first, second) = (Relay(), Relay())
-        let pipelines = try [first, second].map { relay in
-            try Pipeline(onTrace: relay.record) {
-                MemoryStore()
-                NullTransport()
-            }
-        }
+        let pipelines = try [first, second].map { relay in try Pipeline.with(onTrace: relay.record) }
         let traces = traces
         for (relay, other) in [(first, pipelines[1]), (second, pipelines[0])] {
             relay.body.withLock { body in
@@ -374,19 +316,12 @@ private final class Holder: Processor {
     func noTraceReadsNoClock() throws {
         func run(_ onTrace: (@Sendable (EventTrace) -> Void)?) throws -> (readings: Int, ledger: Ledger) {
             let time = CountedTime()
-            let holder = Holder()
+            let holder = Holder("Held", insertingBefore: "Cause")
             let pipeline = try Pipeline(environment: PipelineEnvironment(time: time), onTrace: onTrace) {
                 holder
                 Filter { $0.name != "Unwanted" }
-                Route("one") {
-                    Filter { $0.name != "Cause" }
-                    MemoryStore()
-                    NullTransport()
-                }
-                Route("two") {
-                    MemoryStore(capacity: 2)
-                    NullTransport()
-                }
+                Route("one", Filter { $0.name != "Cause" })
+                Route("two", in: MemoryStore(capacity: 2))
             }
             pipeline.pauseDelivery()
             for name in ["E", "Cause", "Unwanted", "Held", "", "E", "Held"] { pipeline.track(name) }
@@ -400,58 +335,5 @@ private final class Holder: Processor {
         #expect(plain.readings == 0)
         #expect(traced.readings > 0 && traces.traces.count == 10)
         #expect(plain.ledger == traced.ledger)
-    }
-
-    // MARK: Printing
-
-    @Test("a printed trace is a table")
-    func traceIsPrintedAsTable() throws {
-        let time = VirtualTime()
-        let pipeline = try Pipeline(
-            maximumEventBytes: 300, environment: .virtual(time, seed: 1), onTrace: traces.record
-        ) {
-            Keep()
-            Transform { event in
-                time.advance(by: .microseconds(1_234))
-                event.properties["email"] = nil
-                event.properties["currency"] = "EUR"
-                event.properties["price"] = 12
-                event.properties["line\nbreak"] = .string(String(repeating: "x", count: 100))
-                event.name = "Two\nlines"
-                event.properties["six"] = 6
-            }
-            Route("main") {
-                store
-                NullTransport()
-            }
-            Route("audit") {
-                Filter { _ in false }
-                MemoryStore()
-                NullTransport()
-            }
-        }
-        pipeline.track("Purchase", ["price": 12.5, "email": "a@b.example"], id: EventID(high: 0, low: 1))
-        let xs = String(repeating: "x", count: 38)
-        #expect(
-            traces.traces[0].description == """
-                Purchase 00000000-0000-0000-0000-000000000001: stored in main, dropped (filtered) in audit
-                  stage              time  result              changes
-                  Keep             0.0 µs  kept
-                  Transform     1234.0 µs  kept                ~ name = "Purchase" -> "Two\\nlines"
-                                                               ~ price = 12.5 -> 12
-                                                               + currency = "EUR"
-                                                               + "line\\nbreak" = "\(xs)…
-                                                               + six = 6
-                                                               and 1 more
-                  audit/Filter     0.0 µs  dropped (filtered)
-                  -> main                  stored
-                  -> audit                 dropped (filtered)
-                """)
-        pipeline.track("", id: EventID(high: 0, low: 2))
-        let id = "00000000-0000-0000-0000-000000000003"
-        pipeline.track("Large", ["x": .string(String(repeating: "x", count: 300))], id: EventID(high: 0, low: 3))
-        let last = try #require(traces.traces.last).description
-        #expect(last.hasPrefix("Large \(id): dropped (tooLarge) in main, dropped (filtered) in audit\n"))
-        #expect(last.contains("  -> main                  dropped (tooLarge)  "))
     }
 }
