@@ -25,14 +25,9 @@ struct ErasureTests {
             Identity(persistedIn: place), AutoProperties(persistedIn: place), Links(persistedIn: place)
         )
         let consent = Consent(persistedIn: place)
-        let pipeline = try Pipeline(delivery: DeliveryPolicy(flushInterval: .seconds(3_600))) {
-            consent
-            identity
-            auto
-            links
-            JSONLStore(at: queue.path)
-            rejecting()
-        }
+        let pipeline = try Pipeline.with(
+            consent, identity, auto, links, in: JSONLStore(at: queue.path), to: rejecting(),
+            delivery: DeliveryPolicy(flushInterval: .seconds(3_600)))
         try consent.grant()
         for _ in 0..<2 { pipeline.track("Refused") }
         await pipeline.flush()

@@ -13,8 +13,7 @@ import Testing
     func sharedDropsAreCountedByPipeline() async throws {
         let late = OrderTests.Book()
         let pipeline = try Pipeline.with(
-            Self.noDull, Filter { $0.name != "Private" },
-            OrderTests.Scribe(name: "", book: late))
+            Self.noDull, Filter { $0.name != "Private" }, OrderTests.Scribe(name: "", book: late))
         for name in ["Dull", "Private", "Dull", "Fine", ""] { pipeline.track(name) }
         let ledger = await pipeline.shutdown(timeout: .seconds(600))
         #expect(ledger.tracked == 5)
@@ -48,11 +47,9 @@ import Testing
     @Test("the first loss for each reason is reported, and drops of a filter are not")
     func firstLossOfEachReasonIsReported() async throws {
         let told = Locked<[Diagnostic]>([])
-        let pipeline = try Pipeline(onDiagnostic: { diagnostic in told.withLock { $0.append(diagnostic) } }) {
-            Self.noDull
-            MemoryStore(capacity: 1_000)
-            ScriptedTransport(then: .hang)
-        }
+        let pipeline = try Pipeline.with(
+            Self.noDull, in: MemoryStore(capacity: 1_000), to: ScriptedTransport(then: .hang),
+            onDiagnostic: { diagnostic in told.withLock { $0.append(diagnostic) } })
         pipeline.pauseDelivery()
         for _ in 0..<2 {
             pipeline.track("")
