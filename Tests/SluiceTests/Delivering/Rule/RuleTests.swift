@@ -239,4 +239,15 @@ import Testing
         #expect(attempts == 0 || failures == attempts, "\(failures)")
         #expect(letters.allSatisfy { $0.failure.reason == "the receiver accepts others: HTTP \(status)" })
     }
+
+    @Test("Batches that are accepted take no room", arguments: [429, 0])
+    func acceptedBatches(status: Int) {
+        let arrivals = [(time: Duration.zero, count: 1)] + (1...200).map { (.seconds(60 * $0), 100) }
+        let world = RuleWorld(0, bad: [0], status, seed: 0, arrivals: arrivals)
+        world.bytes = { _ in 1_500 }
+        world.capacity = 1_000_000
+        world.run(until: .seconds(86_400))
+        #expect(world.fault == nil && world.missing == 0 && world.deadLetters.isEmpty)
+        #expect(world.requests > 250, "\(world.requests)")
+    }
 }
