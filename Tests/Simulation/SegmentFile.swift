@@ -38,9 +38,10 @@ struct SegmentFile {
     var ownBytes: Int {
         let foreign = SegmentFile.foreignLine.dropLast()
         return contents.split(separator: UInt8(ascii: "\n")).reduce(bytes) { rest, line in
-            // One can stand behind a torn line, or a line of ours can have overwritten its beginning.
-            let shared = zip(line.reversed(), foreign.reversed()).prefix { $0 == $1 }.count
-            return shared == min(line.count, foreign.count) ? rest - shared - 1 : rest
+            // One can stand behind a torn line, a line of ours can have overwritten its beginning, and a bit of it can have flipped.
+            let shared = min(line.count, foreign.count)
+            let different = zip(line.reversed(), foreign.reversed()).count { $0 != $1 }
+            return 8 * different < shared ? rest - shared - 1 : rest
         }
     }
 
