@@ -1,5 +1,5 @@
 package import Sluice
-package import SluiceMemory
+import SluiceMemory
 package import SluiceTesting
 
 extension Pipeline {
