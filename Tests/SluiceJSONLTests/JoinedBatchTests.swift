@@ -111,6 +111,20 @@ struct JoinedBatchTests: TimedStoreSuite {
         #expect(try store.letters().compactMap(\.number) == [1])
     }
 
+    @Test("files of a joined batch that can't be removed are not sent again, and removed later")
+    func unremovableFilesAreRemovedLater() throws {
+        try leave([[0], [1], [2]])
+        let store = try opened()
+        files.fail(.removeFile, with: .accessDenied, after: 1, times: 1)
+        let batch = try #require(try store.nextBatch())
+        expectError(.inputOutput) { try store.settle(batch) }
+        #expect(try directory.segments().count == 1)
+        #expect(try store.nextBatch() == nil)
+        #expect(store.store.backlog.isEmpty)
+        try store.settle(try store.batch(of: [3]))
+        #expect(try directory.segments().isEmpty)
+    }
+
     @Test("a segment that can't be read ends a batch, and is tried again by the next one")
     func unreadableSegmentEndsTheBatch() throws {
         try leave([[0], [1], [2]])

@@ -7,7 +7,7 @@ import Testing
 
 struct RecoveryTests: StoreSuite {
     let directory = TemporaryDirectory()
-    let files = FaultyFileSystem()
+    let files = FaultyFileSystem(reusesFiles: true)
 
     @Test("a file is never written to by a later process")
     func filesAreNeverReopened() throws {

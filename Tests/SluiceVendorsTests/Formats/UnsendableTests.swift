@@ -86,7 +86,7 @@ struct UnsendableTests {
                 guard let status else { throw SluiceError(.inputOutput, "no connection") }
                 return HTTPResponse(status: status)
             }
-            #expect(fates == Self.fates(sample, others: fate))
+            #expect(fates == Self.fates(sample, others: fate), "\(status.map(String.init) ?? "no response")")
             #expect(bodies.count == 1)
         }
     }
