@@ -132,6 +132,7 @@ public final class Consent: Processor {
     /// The gate of the states in the chain.
     let states: StateGate
     let waiting = Locked(Held())
+
     /// Creates a consent. The answer is read when the pipeline is built, or when you first ask for it.
     ///
     /// ```swift

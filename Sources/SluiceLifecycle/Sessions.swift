@@ -296,5 +296,4 @@ public final class Sessions: Processor {
             context.track(name, properties) { $0.time = time }
         }
     }
-
 }

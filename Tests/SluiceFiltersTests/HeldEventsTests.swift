@@ -1,4 +1,3 @@
-import Foundation
 import SluiceFilters
 import SluiceTesting
 import TestSupport
@@ -46,16 +45,6 @@ import Testing
     }
 
     // MARK: Order
-
-    /// Runs `body` on another thread, and waits for it.
-    private static func onOtherThread(_ body: @escaping @Sendable () -> Void) {
-        let isDone = DispatchSemaphore(value: 0)
-        Thread.detachNewThread {
-            body()
-            isDone.signal()
-        }
-        isDone.wait()
-    }
 
     /// What happens while the first of three held events continues, and the names of the stored events.
     struct Interruption: Sendable, CustomTestStringConvertible {
@@ -108,7 +97,7 @@ import Testing
             consent
             Transform {
                 guard $0.name == "1" else { return }
-                if interruption.isOnOtherThread { Self.onOtherThread(interrupt) } else { interrupt() }
+                if interruption.isOnOtherThread { onOtherThread(interrupt) } else { interrupt() }
             }
         }
         interrupted.withLock { $0 = test.pipeline }
@@ -130,7 +119,7 @@ import Testing
         let waiting = Locked<Pipeline?>(test.pipeline)
         place.beforeWriting {
             guard let pipeline = waiting.withLock({ $0.take() }) else { return }
-            Self.onOtherThread { pipeline.track("2") }
+            onOtherThread { pipeline.track("2") }
         }
         if fails {
             place.fail(at: .write)

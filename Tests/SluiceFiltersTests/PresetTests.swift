@@ -237,6 +237,15 @@ import Testing
         #expect(try await test.event().name == "Fine")
     }
 
+    @Test("an event that is set aside for its properties has its whole name")
+    func setAsideEventKeepsName() {
+        let names = Locked<[String]>([])
+        let limits = Limits(Limits(eventName: .cut(to: 4), properties: .setAside(over: 0))) { event, _ in
+            names.withLock { $0.append(event.name) }
+        }
+        #expect(limits.processed("Longname", ["a": 1]) == nil && names.withLock(\.self) == ["Longname"])
+    }
+
     @Test("custom rules start from nothing or from a preset")
     func customRulesStartFromPreset() throws {
         let properties = ["any name": ["deep": [1, ["x": 2]]]] + Properties((0..<1_000).map { ("\($0)", .int($0)) })

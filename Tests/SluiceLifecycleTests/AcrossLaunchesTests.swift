@@ -61,7 +61,7 @@ import Testing
     func memoryKnowsNoEarlierLaunches() async throws {
         let test = try TestPipeline { LifecycleEvents(appVersion: "1.0") }
         test.pipeline.signal(.didBecomeActive)
-        let start = try #require(await test.events().first)
+        let start = try await test.event()
         #expect(start.name == "$AppStart" && start.properties == ["$resume_from_background": false])
     }
 

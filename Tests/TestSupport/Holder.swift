@@ -27,21 +27,25 @@ package final class Holder: Processor {
     }
 
     /// Returns the events that it holds. The test ends them.
-    package func take() -> [Event] { replace(by: []) }
+    package func take() -> [Event] {
+        held.withLock { held in
+            defer { if held != nil { held = [] } }
+            return held ?? []
+        }
+    }
 
     /// Forwards the events that it holds.
     package func release() { for event in take() { context.forward(event) } }
 
     /// Forwards the events that it holds, and lets later ones pass until ``close()``.
-    package func open() { for event in replace(by: nil) { context.forward(event) } }
-
-    /// Holds events again.
-    package func close() { _ = replace(by: []) }
-
-    private func replace(by new: [Event]?) -> [Event] {
-        held.withLock { held in
-            defer { held = new }
+    package func open() {
+        let events = held.withLock { held in
+            defer { held = nil }
             return held ?? []
         }
+        for event in events { context.forward(event) }
     }
+
+    /// Holds events again.
+    package func close() { held.withLock { $0 = $0 ?? [] } }
 }

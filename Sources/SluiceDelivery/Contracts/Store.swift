@@ -117,8 +117,8 @@ public protocol Store: Sendable {
     var backlog: Backlog { get }
 
     /// The most bytes that the store keeps; no limit by default. While the receiver accepts nothing, a route reads ahead at
-    /// most half of it besides batches whose events are blamed, because the store can't evict batches that are handed out. When each of these events has failed
-    /// alone, it takes one more batch after each failure.
+    /// most half of it besides batches whose events are blamed, because the store can't evict batches that are handed out. When
+    /// each of these events has failed alone, it takes one more batch after each failure.
     var capacity: Int { get }
 
     /// Returns all dead letters, oldest first.
