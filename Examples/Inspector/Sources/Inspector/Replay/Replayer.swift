@@ -157,17 +157,18 @@ struct Replayer: Sendable {
     /// Flushes until nothing more leaves.
     ///
     /// A flush ends at a pause, and the next one asks for other events. It can also find more directories. So once the backend
-    /// has taken something, each event of a batch that waits may need a flush of its own.
+    /// has taken something, each event of a batch that waits may need a flush of its own, and up to half of the requests are of
+    /// several events.
     ///
     /// - Returns: false if the backend takes nothing.
     @discardableResult private func drain(_ pipeline: Pipeline) async -> Bool {
-        var (isWorking, idle, most) = (false, 0, 4)
+        var (isWorking, idle, most) = (false, 0, 8)
         while idle <= most {
             let pass = await pipeline.flush()
             if pass.delivered > 0 { isWorking = true }
             idle = pass.delivered + pass.rejected > 0 ? 0 : idle + 1
             if pass.isComplete, idle > 0 { return true }
-            if isWorking { most = min(pass.waiting, Replayer.policy.batch.events) }
+            if isWorking { most = 8 + 3 * min(pass.waiting, Replayer.policy.batch.events) }
         }
         return isWorking
     }
