@@ -25,7 +25,7 @@ struct RouteState: Sendable {
     private var taking: Int?
     /// Events with a final verdict that the store is about to learn.
     private var unsettled = 0
-    /// When a part can or could be sent that a worker has waited for last.
+    /// After a failure, the time of the next attempt that a worker has waited for last.
     private(set) var nextAttempt: Duration?
 
     init(name: String, policy: DeliveryPolicy, maximumBatchSize maximum: BatchSize, capacity: Int = .max) {
@@ -197,7 +197,7 @@ struct RouteState: Sendable {
             if let failure = rule.row.last, isQuiet {
                 journal.reportDoubt(failure, row: rule.row.count, isSearching: rule.blame.isSearching)
             }
-            nextAttempt = until ?? nextAttempt
+            nextAttempt = rule.isInDoubt ? until ?? nextAttempt : nil
             // An interval that has ended, or that ends during a pause, can't be the reason to send.
             let isPausing = rule.pauseEnd(at: now) != nil
             let due = takeable > 0 && !isPausing ? passes.due.flatMap { $0 > now ? $0 : nil } : nil

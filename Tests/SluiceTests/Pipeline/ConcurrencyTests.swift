@@ -37,7 +37,7 @@ import Testing
     static func pipeline(_ seed: UInt64, _ stores: [WatchedStore]) throws -> Pipeline {
         let policy = DeliveryPolicy(
             flushCount: 20, backOff: .milliseconds(1), maximumBackOff: .milliseconds(2))
-        // Some events are dropped above the routes, and some in one, so that the ledger has something to count.
+        // Some events are dropped above the routes, and some in one, for the ledger to count.
         let sieve = Filter(droppingAs: DropReason(rawValue: "seventh")) { $0.id.low % 7 != 0 }
         return try Pipeline(delivery: policy) {
             Filter { $0.id.low % 50 != 0 }

@@ -17,7 +17,7 @@ extension RuleWorld {
     var firstGood: Duration { good.compactMap { arrived[$0] }.min() ?? .seconds(1e9) }
     var lastGood: Duration { missing > 0 ? .seconds(1e9) : good.compactMap { arrived[$0] }.max() ?? .zero }
 
-    /// Events that would have to move, so that all are in order.
+    /// The smallest number of events to move until all are in order.
     var outOfOrder: Int {
         var tails: [Int] = []
         for event in order {
