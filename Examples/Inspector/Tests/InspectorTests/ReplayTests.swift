@@ -217,6 +217,25 @@ struct ReplayTests {
         }
     }
 
+    @Test(
+        "A damaged dead letter counts as lost, once",
+        arguments: [(0, 200), (3, 200), (3, 500)], [true, false])
+    func countsDamagedLetters(_ good: (count: Int, status: Int), isWholeFolder: Bool) async throws {
+        let folder = try TestFolder()
+        try folder.writeDeadLetters((0...good.count).map { .sample($0) })
+        try edit(try #require(try folder.process().deadLetterFiles.first)) { $0[20] ^= 1 }
+        try await withCollector(status: { _ in good.status }) { url, _ in
+            let replayer = try folder.replayer(to: url)
+            let result =
+                isWholeFolder
+                ? try await replayer.replayAll() : try await replayer.replayDeadLetters { _ in true }
+            let (delivered, remaining) = good.status == 200 ? (good.count, 0) : (0, good.count)
+            let counts = "\(delivered) delivered, 0 rejected, \(remaining) remain, 1 lost (corrupt)"
+            #expect(result.description.hasPrefix(counts))
+            #expect(!result.isComplete)
+        }
+    }
+
     @Test("A folder that a running process uses is refused")
     func refusesRunningProcess() async throws {
         let folder = try TestFolder()

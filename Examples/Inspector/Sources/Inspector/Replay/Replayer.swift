@@ -15,7 +15,7 @@ struct Replayer: Sendable {
         var remaining = 0
         /// The remaining events in directories that the store didn't take over.
         var unreached = 0
-        /// The events that were lost, by reason, such as damaged lines.
+        /// The events and dead letters that were lost, by reason, such as damaged lines.
         var dropped: [DropReason: Int] = [:]
 
         /// Whether each selected event was delivered.
@@ -87,13 +87,16 @@ struct Replayer: Sendable {
             await drain(pipeline)
         }
         let route = await pipeline.shutdown().routes[0]
-        var result = Result(delivered: route.delivered, rejected: route.rejected, dropped: route.dropped)
+        var result = Result(
+            delivered: route.delivered, rejected: route.rejected,
+            dropped: route.dropped.merging(route.droppedDeadLetters, uniquingKeysWith: +))
         do {
             let letters = try await replayDeadLetters { [earlier] letter in
                 earlier.contains(LetterKey(id: letter.id, date: letter.date))
             }
             result.delivered += letters.delivered
             result.rejected += letters.rejected
+            result.dropped.merge(letters.dropped, uniquingKeysWith: +)
         } catch let error as FolderInUse {
             report("\(error)")  // A host has started meanwhile.
         }
@@ -120,12 +123,13 @@ struct Replayer: Sendable {
 
     private func sendDeadLetters(where isMatch: Selection) async throws -> (Result, reached: Set<EventID>) {
         let store = try makeStore()
-        let report = report
+        let dropped = Mutex<[DropReason: Int]>([:])
+        let count: @Sendable (Int, DropReason) -> Void = { count, reason in
+            dropped.withLock { $0[reason, default: 0] += count }
+        }
         try store.open(
-            StoreObserver(
-                route: route, onRecovered: { _ in },
-                onDropped: { report("lost \(Terminal.counted($0, "event")): \($1.rawValue)") },
-                onNote: { report($0) }), in: PipelineEnvironment())
+            StoreObserver(route: route, onDropped: count, onDeadLettersDropped: count, onNote: report),
+            in: PipelineEnvironment())
         defer { store.close() }
         let selected = try store.deadLetters().filter { isMatch(Letter($0)) }
         let letters = selected.filter(isReadable)
@@ -151,6 +155,7 @@ struct Replayer: Sendable {
             }
         }
         await pipeline.shutdown(timeout: .zero)
+        result.dropped = dropped.withLock(\.self)
         return (result, Set(selected.compactMap(\.line.id)))
     }
 
