@@ -81,7 +81,10 @@ struct ReplayRouteTests {
                 notes.withLock { $0.append(note) }
             }
             let result = try await replayer.replayAll()
-            #expect(result.description.hasSuffix("3 remain: run the same command later, and it continues with them"))
+            #expect(
+                result.description
+                    == "0 delivered, 0 rejected, 3 remain. The last attempt failed: the server could not accept the "
+                    + "events (HTTP 503). Repeat the replay later, and it continues with them")
         }
         let texts = notes.withLock { $0 }
         #expect(texts.contains { $0.hasPrefix("the backend fails: ") })

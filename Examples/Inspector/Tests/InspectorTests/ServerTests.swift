@@ -204,10 +204,30 @@ struct ServerTests {
                 repeat {
                     // The page locks a folder for a moment when it looks whether a process runs.
                     response = await client.send("POST", "/replay?token=\(token)", headers: own, body: body)
-                } while response.contains("were not tried")
+                } while response.contains("not tried")
                 #expect(response.contains("1 delivered, 0 rejected, 0 remain"))
             }
             #expect(await collector.lines == [String(decoding: try EventLine(.sample(2)).bytes, as: UTF8.self)])
+        }
+    }
+
+    @Test("The page says why a replay failed, and how to go on without a terminal")
+    func explainsFailure() async throws {
+        let folder = try TestFolder()
+        try folder.writeDeadLetters([.sample(1)])
+        try await withCollector(status: { _ in 401 }) { url, _ in
+            let destination = try Destination(url: url, format: "ndjson", headers: [])
+            try await withInspector(folder, destination: destination) { client, token in
+                let own = ["Origin: http://127.0.0.1:\(client.port)"]
+                var response = ""
+                repeat {
+                    response = await client.send(
+                        "POST", "/replay?token=\(token)", headers: own, body: #"{"route":"main"}"#)
+                } while response.contains("not tried")
+                #expect(response.contains("1 remain. The last attempt failed: the server refused the credentials"))
+                #expect(response.contains("HTTP 401"))
+                #expect(response.hasSuffix("Repeat the replay later, and it continues with them"))
+            }
         }
     }
 

@@ -18,20 +18,25 @@ struct Replayer: Sendable {
         /// The events and dead letters that were lost, by reason, such as damaged lines.
         var dropped: [DropReason: Int] = [:]
 
+        /// Why the last attempt failed.
+        var failure: String?
+
         /// Whether each selected event was delivered.
         var isComplete: Bool { remaining == 0 && dropped.isEmpty }
 
         var description: String {
             let counts = ["\(delivered) delivered", "\(rejected) rejected", "\(remaining) remain"]
             let lost = dropped.sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($1) lost (\($0.rawValue))" }
-            let advice =
-                remaining == 0
-                ? ""
-                : unreached == 0
-                    ? ": run the same command later, and it continues with them"
-                    : "; \(unreached) of them were not tried, because a store takes over a few directories at a time: run sluice "
-                        + "replay without --dead-letters and --reason to send them, and the waiting events too"
-            return (counts + lost).joined(separator: ", ") + advice
+            var sentences = [(counts + lost).joined(separator: ", ")]
+            if remaining > 0, let failure { sentences.append("The last attempt failed: \(failure)") }
+            if unreached > 0 {
+                sentences.append(
+                    "Not tried: \(unreached), because a store takes over a few directories at a time. Run sluice replay "
+                        + "without --dead-letters and --reason to send them, and the waiting events too")
+            } else if remaining > 0 {
+                sentences.append("Repeat the replay later, and it continues with them")
+            }
+            return sentences.joined(separator: ". ")
         }
     }
 
@@ -89,7 +94,8 @@ struct Replayer: Sendable {
         let route = await pipeline.shutdown().routes[0]
         var result = Result(
             delivered: route.delivered, rejected: route.rejected,
-            dropped: route.dropped.merging(route.droppedDeadLetters, uniquingKeysWith: +))
+            dropped: route.dropped.merging(route.droppedDeadLetters, uniquingKeysWith: +),
+            failure: route.attempts.lastFailure)
         do {
             let letters = try await replayDeadLetters { [earlier] letter in
                 earlier.contains(LetterKey(id: letter.id, date: letter.date))
@@ -97,6 +103,7 @@ struct Replayer: Sendable {
             result.delivered += letters.delivered
             result.rejected += letters.rejected
             result.dropped.merge(letters.dropped, uniquingKeysWith: +)
+            result.failure = letters.failure ?? result.failure
         } catch let error as FolderInUse {
             report("\(error)")  // A host has started meanwhile.
         }
@@ -154,7 +161,7 @@ struct Replayer: Sendable {
                 if !isWorking { break }
             }
         }
-        await pipeline.shutdown(timeout: .zero)
+        result.failure = await pipeline.shutdown(timeout: .zero).routes[0].attempts.lastFailure
         result.dropped = dropped.withLock(\.self)
         return (result, Set(selected.compactMap(\.line.id)))
     }
