@@ -70,6 +70,18 @@ struct ReplayRouteTests {
         #expect(try folder.counts() == [2, 3])
     }
 
+    @Test("A replay of an empty route, or with a reason that no dead letter has, says that nothing matched")
+    func saysThatNothingMatched() async throws {
+        let folder = try TestFolder()
+        let replayer = try folder.replayer(to: "http://127.0.0.1:9/")
+        let expected = "0 delivered, 0 rejected, 0 remain. Nothing matched"
+        #expect(try await replayer.replayAll().description == expected)
+        try folder.writeDeadLetters([.sample(1)])
+        let result = try await replayer.replayDeadLetters { $0.reason.contains("HTTP 4OO") }
+        #expect(result.description == expected)
+        #expect(result.isComplete)
+    }
+
     @Test("A replay that ends before all arrived says how to go on, and mentions no retry")
     func endsWithAdvice() async throws {
         let folder = try TestFolder()

@@ -28,6 +28,7 @@ struct Replayer: Sendable {
             let counts = ["\(delivered) delivered", "\(rejected) rejected", "\(remaining) remain"]
             let lost = dropped.sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($1) lost (\($0.rawValue))" }
             var sentences = [(counts + lost).joined(separator: ", ")]
+            if delivered + rejected + remaining + lost.count == 0 { sentences.append("Nothing matched") }
             if remaining > 0, let failure { sentences.append("The last attempt failed: \(failure)") }
             if unreached > 0 {
                 sentences.append(
