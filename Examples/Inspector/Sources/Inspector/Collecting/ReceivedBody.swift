@@ -108,19 +108,14 @@ extension Properties {
         return nil
     }
 
-    /// Removes the time: milliseconds in `time`, or a date in a member that is called so by other senders.
+    /// Removes the first of the members with a time that is one.
     fileprivate mutating func takeTime() -> Timestamp? {
-        if case .int(let milliseconds)? = self["time"] {
-            self["time"] = nil
-            return Timestamp(milliseconds: milliseconds)
+        for name in ["time", "timestamp", "originalTimestamp"] {
+            guard let time = self[name].flatMap(Timestamp.init(sent:)) else { continue }
+            self[name] = nil
+            return time
         }
-        for name in ["timestamp", "originalTimestamp"] {
-            if case .date(let date)? = self[name] {
-                self[name] = nil
-                return date
-            }
-        }
-        return take(["timestamp", "originalTimestamp"]) { Timestamp($0) }
+        return nil
     }
 }
 
