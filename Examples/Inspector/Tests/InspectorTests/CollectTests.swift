@@ -121,6 +121,28 @@ struct CollectTests {
         #expect(try folder.snapshot().isEmpty)
     }
 
+    @Test("A request that is too large, or no HTTP, is printed, counted and shown as refused")
+    func showsUnreadRequests() async throws {
+        let receiver = try receiver()
+        let server = InspectorServer(
+            folder: try StoreFolder(folder.path), destination: nil, port: 0, rules: .random(), receiver: receiver)
+        try await withServer {
+            try await server.run(onReady: $0)
+        } _: { port in
+            let client = RawClient(port: port)
+            let start = "POST /events HTTP/1.1\r\n"
+            _ = await client.send(raw: start + "Content-Length: 70000000\r\n\r\n", endsRequest: true)
+            let header = String(repeating: "x", count: 20_000)
+            _ = await client.send(raw: start + "X-Header: \(header)\r\n\r\n", endsRequest: true)
+            _ = await client.send(raw: start + "Transfer-Encoding: chunked\r\n\r\n", endsRequest: true)
+        }
+        #expect(await receiver.refusals.map(\.status) == [413, 431, 400])
+        let report = await receiver.report
+        #expect(report.requests == 3 && report.refusedRequests == 3)
+        #expect(recorder.lines.count == 3)
+        #expect(recorder.lines.first?.hasSuffix("refused 413 the body is too large\n") == true)
+    }
+
     @Test("An event that is sent again is counted, and kept once")
     func noticesRepetition() async throws {
         let receiver = try receiver()

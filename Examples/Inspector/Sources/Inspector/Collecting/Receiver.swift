@@ -64,6 +64,14 @@ actor Receiver {
         return response
     }
 
+    /// Counts a request that was not read as a whole, such as one that is too large.
+    func refuse(_ problem: HTTPProblem) {
+        // Browsers open connections that they may need later.
+        if problem == .tooSlow { return }
+        report.requests += 1
+        _ = refuse(problem.status, problem.rawValue)
+    }
+
     private func answer(to request: HTTPRequest) -> HTTPResponse? {
         report.requests += 1
         // A page of a browser may have any origin. No other program sends one.

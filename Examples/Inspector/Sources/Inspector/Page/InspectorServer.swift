@@ -21,7 +21,9 @@ struct InspectorServer: Sendable {
         let monitor = Monitor(folder, destination: destination, receiver: receiver)
         // A batch of events can be much larger than a request of the page.
         let limits = LocalServer.Limits(body: receiver == nil ? 1_048_576 : 67_108_864)
-        let server = LocalServer(port: port, limits: limits) { request, port in
+        let server = LocalServer(port: port, limits: limits) {
+            await receiver?.refuse($0)
+        } respond: { request, port in
             if let receiver, ["POST", "PUT"].contains(request.method), request.path != "/replay" {
                 return try await receiver.respond(to: request)
             }

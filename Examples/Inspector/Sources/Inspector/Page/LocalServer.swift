@@ -20,6 +20,8 @@ struct LocalServer: Sendable {
     /// Zero for any free port.
     let port: Int
     var limits = Limits()
+    /// Called for each request that is answered before it was read as a whole.
+    var onProblem: @Sendable (HTTPProblem) async -> Void = { _ in }
     /// Called for each request, also for several at the same time. `port` is the one on which the server listens. If it
     /// throws, the connection is closed without a response.
     let respond: @Sendable (_ request: HTTPRequest, _ port: Int) async throws -> HTTPResponse
@@ -91,6 +93,7 @@ struct LocalServer: Sendable {
             do {
                 request = try await within(limits.time) { try await read(from: socket) }
             } catch let problem as HTTPProblem {
+                await onProblem(problem)
                 try await write(.text(problem.rawValue, status: problem.status), to: socket)
                 try await within(limits.time) { try await discardRest(of: socket) }
                 return
