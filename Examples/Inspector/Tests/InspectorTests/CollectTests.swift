@@ -226,6 +226,13 @@ struct CollectTests {
         #expect(statistics.waiting == 2)
     }
 
+    @Test("The name of an encoding may have any case", arguments: ["gzip", "GZIP", "GZip"])
+    func ignoresCaseOfEncoding(name: String) async throws {
+        var request = try request("", headers: ["Content-Encoding: \(name)"])
+        request.body = try TestFolder.gzip(Array(line(.sample(1)).utf8))
+        #expect(try await receiver().respond(to: request).status == 200)
+    }
+
     @Test("A compressed body is bounded when it is decompressed")
     func boundsCompressedBodies() throws {
         let bomb = try GzipProgram.contents(

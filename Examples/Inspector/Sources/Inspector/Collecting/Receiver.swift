@@ -102,7 +102,7 @@ actor Receiver {
     /// - Throws: A reason if the body is compressed, and not by gzip.
     private static func contents(of request: HTTPRequest) throws -> [UInt8] {
         guard let encoding = request.headers["content-encoding"] else { return request.body }
-        guard encoding == "gzip" else { throw BodyEncoding(name: encoding) }
+        guard encoding.lowercased() == "gzip" else { throw BodyEncoding(name: encoding) }
         return try GzipProgram.contents(of: request.body, limit: 67_108_864)
     }
 
