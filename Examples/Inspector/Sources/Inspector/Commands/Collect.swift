@@ -12,10 +12,10 @@ struct Collect: AsyncParsableCommand {
 
             EXAMPLES
               sluice collect
-              sluice collect --refuse sku=A-3    # 400 for a request with this property: dead letters
-              sluice collect --answer 503        # a receiver that is down: retries and pauses
-              sluice collect --delay 40          # a receiver that is slower than the host waits
-              duckdb -c "SELECT event, count(*) FROM 'collected/date=*/*.ndjson' GROUP BY event"
+              sluice collect --refuse sku=A-3    # 400 for this property: dead letters
+              sluice collect --answer 503        # a receiver that is down: retries, pauses
+              sluice collect --delay 40          # slower than the host waits
+              duckdb -c "SELECT event, count(*) FROM 'collected/*/*.ndjson' GROUP BY event"
             """)
 
     @Argument(help: "The folder for the events. It is created if necessary.", completion: .directory)

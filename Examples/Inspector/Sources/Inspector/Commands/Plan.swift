@@ -7,6 +7,10 @@ import StoreFiles
 struct Plan: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Compares, prints and checks tracking plans.",
+        discussion: """
+            EXAMPLES
+              sluice help plan check
+            """,
         subcommands: [PlanDiff.self, PlanDoc.self, PlanCheckCommand.self])
 
     /// Reads a plan's file.
@@ -30,7 +34,12 @@ struct Plan: AsyncParsableCommand {
 struct PlanDiff: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "diff", abstract: "Lists the changes between two versions of a plan.",
-        discussion: "Exits with 1 if an event of the old plan can violate the new one, or if a plan is no plan.")
+        discussion: """
+            Exits with 1 if an event of the old plan can violate the new one, or if a plan is no plan.
+
+            EXAMPLES
+              sluice plan diff old.plan.json shop.plan.json
+            """)
 
     @Argument(help: "The plan of the apps that are in use.", completion: .file())
     var old: String
@@ -52,7 +61,11 @@ struct PlanDiff: AsyncParsableCommand {
 /// `sluice plan doc`
 struct PlanDoc: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "doc", abstract: "Prints a plan as Markdown, with the owners and a list of personal data.")
+        commandName: "doc", abstract: "Prints a plan as Markdown, with the owners and a list of personal data.",
+        discussion: """
+            EXAMPLES
+              sluice plan doc shop.plan.json > events.md
+            """)
 
     @Argument(help: "The plan.", completion: .file())
     var plan: String
@@ -64,7 +77,12 @@ struct PlanDoc: AsyncParsableCommand {
 struct PlanCheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check", abstract: "Checks the waiting events and dead letters of a folder.",
-        discussion: "Exits with 1 if one of them differs from the plan, or can't be read.")
+        discussion: """
+            Exits with 1 if one of them differs from the plan, or can't be read.
+
+            EXAMPLES
+              sluice plan check events shop.plan.json
+            """)
 
     @OptionGroup var store: FolderArgument
 

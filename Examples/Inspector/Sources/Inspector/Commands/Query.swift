@@ -13,8 +13,8 @@ struct Query: AsyncParsableCommand {
             Exits with 1 if the query fails, or if a file or a line of the store can't be read.
 
             EXAMPLES
-              sluice query "SELECT date, count(*) FROM events GROUP BY date ORDER BY date" /var/lake/events
-              sluice query "SELECT sum((properties->>'$.amount')::DOUBLE) AS revenue FROM events" events --format json
+              sluice query "SELECT date, count(*) FROM events GROUP BY date" lake
+              sluice query "SELECT properties->>'$.sku' FROM events" events --format json
             """)
 
     enum Format: String, CaseIterable, ExpressibleByArgument {

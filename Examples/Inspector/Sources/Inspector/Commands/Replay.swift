@@ -12,8 +12,8 @@ struct Replay: AsyncParsableCommand {
 
             EXAMPLES
               sluice replay events --to https://collector.example/events --format ndjson
-              sluice replay events --route vendor --to https://api.eu.amplitude.com/batch --format amplitude --key-file key
-              sluice replay events --reason "HTTP 400" --to https://collector.example/events --format ndjson
+              sluice replay events --to https://a.example --format amplitude --key-file key
+              sluice replay events --to https://a.example --format json --reason "HTTP 400"
             """)
 
     @OptionGroup var store: FolderArgument

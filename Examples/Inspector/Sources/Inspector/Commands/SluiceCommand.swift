@@ -16,7 +16,7 @@ struct SluiceCommand: AsyncParsableCommand {
               sluice serve events                # the page for a store's folder
               sluice stats events --json | jq .routes
               sluice dead events --by reason
-              sluice query "SELECT event, count(*) FROM events GROUP BY event" /var/lake/events
+              sluice query "SELECT event, count(*) FROM events GROUP BY event" lake
               sluice replay events --to https://collector.example/events --format ndjson
             """,
         version: "unreleased",

@@ -5,7 +5,12 @@ import StoreFiles
 struct Verify: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Compares every line with its checksum.",
-        discussion: "Exits with 1 if a line is damaged or a file can't be read.")
+        discussion: """
+            Exits with 1 if a line is damaged or a file can't be read.
+
+            EXAMPLES
+              sluice verify events || echo "a line is damaged"
+            """)
 
     @OptionGroup var store: FolderArgument
 
