@@ -19,4 +19,21 @@ struct HelpTests {
             for example in examples { #expect(help.contains(example), "\(command)") }
         }
     }
+
+    private func message(_ arguments: [String]) throws -> String {
+        SluiceCommand.message(for: try #require(throws: (any Error).self) { try SluiceCommand.parseAsRoot(arguments) })
+    }
+
+    @Test(
+        "A negative number gets a sentence about its range",
+        arguments: [
+            (["serve", "x", "--port", "-5"], "--port must be 0 to 65535"),
+            (["collect", "--port", "-5"], "--port must be 0 to 65535"),
+            (["collect", "--delay", "-3"], "--delay must be 0 to 3600 seconds"),
+            (["collect", "--answer", "-1"], "--answer must be a status from 200 to 599, or nothing: it is -1"),
+            (["stats", "x", "--capacity", "-1"], "--capacity must be more than 0"),
+        ])
+    func explainsNegativeNumber(arguments: [String], expected: String) throws {
+        #expect(try message(arguments) == expected)
+    }
 }

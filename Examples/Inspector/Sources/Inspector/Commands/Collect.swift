@@ -21,10 +21,12 @@ struct Collect: AsyncParsableCommand {
     @Argument(help: "The folder for the events. It is created if necessary.", completion: .directory)
     var directory = "collected"
 
-    @Option(help: "The port. 0 takes any free one.")
+    @Option(parsing: .unconditional, help: "The port. 0 takes any free one.")
     var port = 4577
 
-    @Option(help: ArgumentHelp("Answer each request with this status, or with \"nothing\".", valueName: "status"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Answer each request with this status, or with \"nothing\".", valueName: "status"))
     var answer = "200"
 
     @Option(
@@ -33,7 +35,7 @@ struct Collect: AsyncParsableCommand {
             valueName: "name=value"))
     var refuse: [String] = []
 
-    @Option(help: ArgumentHelp("The time until each answer.", valueName: "seconds"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("The time until each answer.", valueName: "seconds"))
     var delay = 0.0
 
     func validate() throws {

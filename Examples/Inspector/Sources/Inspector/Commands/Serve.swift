@@ -17,7 +17,7 @@ struct Serve: AsyncParsableCommand {
 
     @OptionGroup var store: FolderArgument
 
-    @Option(help: "The port. 0 takes any free one.")
+    @Option(parsing: .unconditional, help: "The port. 0 takes any free one.")
     var port = 4577
 
     @Option(help: "The URL of the backend for replays.")

@@ -18,7 +18,7 @@ struct Stats: AsyncParsableCommand {
     @OptionGroup var store: FolderArgument
     @OptionGroup var route: RouteOption
 
-    @Option(help: "The capacity that the host passes to its store, in bytes.")
+    @Option(parsing: .unconditional, help: "The capacity that the host passes to its store, in bytes.")
     var capacity = 10_485_760
 
     @Flag(help: "Print one object of JSON.")
