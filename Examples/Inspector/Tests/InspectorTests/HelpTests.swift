@@ -36,4 +36,14 @@ struct HelpTests {
     func explainsNegativeNumber(arguments: [String], expected: String) throws {
         #expect(try message(arguments) == expected)
     }
+
+    @Test(
+        "An unknown format is repeated without its argument, which can be a key",
+        arguments: [("ndjsn", "ndjsn"), ("segmnt:secret", "segmnt:…"), ("kafka:", "kafka:"), ("", "")])
+    func repeatsFormat(format: String, shown: String) throws {
+        for command in ["replay", "serve"] {
+            let message = try message([command, "x", "--to", "http://127.0.0.1/", "--format", format])
+            #expect(message.hasPrefix("unknown format \"\(shown)\": One of ndjson, "))
+        }
+    }
 }

@@ -53,7 +53,10 @@ struct Destination: Sendable {
         case ("posthog", nil): self.format = .postHog(apiKey: key ?? "")
         case ("mixpanel", nil): self.format = .mixpanel(token: key ?? "")
         case ("amplitude", nil): self.format = .amplitude(apiKey: key ?? "")
-        default: throw ValidationError("unknown format: \(Destination.formatHelp)")
+        default:
+            // The argument of a mistyped name can be a key.
+            let typed = argument == nil ? format : "\(parts[0]):…"
+            throw ValidationError("unknown format \"\(typed)\": \(Destination.formatHelp)")
         }
         var fields: [String: String] = [:]
         for header in headers {
