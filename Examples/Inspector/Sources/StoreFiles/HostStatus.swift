@@ -7,8 +7,8 @@ package struct HostStatus: Decodable, Hashable, Sendable {
     package let state: String
     /// When the host wrote the file, in milliseconds since 1970.
     package let at: Int64
-    /// When it makes the next attempt, in milliseconds since 1970.
-    package let nextAttempt: Int64?
+    /// See ``RouteSummary/nextAttempt``.
+    fileprivate let nextAttempt: Int64?
     package let lastStatus: Int?
     package let lastFailure: String?
 
@@ -39,6 +39,9 @@ package struct RouteSummary: Sendable, Hashable {
 
     /// The state in one word: that of a running host, such as `ready`, or `running` before its first attempt, or `ended`.
     package var state: String { running == 0 ? "ended" : status?.state ?? "running" }
+
+    /// When a running host makes the next attempt, in milliseconds since 1970. One that has ended makes none.
+    package var nextAttempt: Int64? { running == 0 ? nil : status?.nextAttempt }
 
     private init(_ name: String, _ directories: [ProcessDirectory]) {
         self.name = name

@@ -56,14 +56,28 @@ struct OutputTests {
         #expect(object["running_at_least"] as? Int == 0)
         let routes = try #require(object["routes"] as? [[String: Any]])
         #expect(routes.map { $0["route"] as? String } == ["main", "a\"b"])
-        #expect(
-            routes[0]["last_failure"] as? String == "bu\"sy" && routes[0]["next_attempt"] as? Int == 1_767_225_660_000)
+        #expect(routes[0]["last_failure"] as? String == "bu\"sy")
         let metrics = StatisticsMetrics(statistics: try statistics()).text
         #expect(metrics.contains("# TYPE sluice_waiting_events gauge\nsluice_waiting_events{route=\"main\"} 3\n"))
         #expect(metrics.contains("sluice_dead_letters{route=\"a\\\"b\"} 1\n"))
         #expect(metrics.contains("sluice_route_last_status{route=\"main\"} 503\n"))
         #expect(metrics.contains("# HELP sluice_running_processes At least so many processes "))
         #expect(metrics.split(separator: "\n").allSatisfy { $0.hasPrefix("#") || $0.split(separator: " ").count == 2 })
+    }
+
+    @Test("Programs read a next attempt only while a process runs", arguments: [true, false])
+    func printsNextAttempt(isRunning: Bool) throws {
+        let store = try folder.openStore()
+        try store.append(EventLine(.sample(1)))
+        if !isRunning { store.close() }
+        try writeStatus()
+        let statistics = try statistics()
+        let json = StatisticsJSON(statistics: statistics, capacity: 10).text
+        #expect(json.contains(#""next_attempt":1767225660000"#) == isRunning)
+        let metrics = StatisticsMetrics(statistics: statistics).text
+        let line = "sluice_route_next_attempt_timestamp_seconds{route=\"main\"} 1767225660\n"
+        #expect(metrics.contains(line) == isRunning)
+        store.close()
     }
 
     @Test("A store that evicts is exported while events are tracked: no run fails, and each line is a whole event")

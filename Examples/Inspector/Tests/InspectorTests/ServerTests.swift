@@ -83,23 +83,24 @@ struct ServerTests {
         func write(_ text: String) throws {
             try text.write(toFile: "\(directory)/status.json", atomically: true, encoding: .utf8)
         }
-        @Sendable func shown(_ state: String) -> String {
-            #""routes":[{"route":"main","state":"\#(state)","waiting":1,"deadLetters":0,"at":1,"nextAttempt":2,"#
+        @Sendable func shown(_ state: String, next: String) -> String {
+            #""routes":[{"route":"main","state":"\#(state)","waiting":1,"deadLetters":0,"at":1,\#(next)"#
                 + #""lastStatus":503,"lastFailure":"busy"}]"#
         }
+        let (pausing, over) = (shown("pausing", next: #""nextAttempt":2,"#), shown("ended", next: ""))
         try write(status)
         try await withInspector(folder) { client, token in
             let url = "/events?token=\(token)"
-            let running = await client.send("GET", url) { hasPolled($0) || $0.contains(shown("pausing")) }
-            #expect(running.contains(shown("pausing")))
+            let running = await client.send("GET", url) { hasPolled($0) || $0.contains(pausing) }
+            #expect(running.contains(pausing))
             try write("{")
             let unknown = #""routes":[{"route":"main","state":"running","waiting":1,"deadLetters":0}]"#
             let damaged = await client.send("GET", url) { hasPolled($0) || $0.contains(unknown) }
             #expect(damaged.contains(unknown))
             store.close()
             try write(status)
-            let ended = await client.send("GET", url) { hasPolled($0) || $0.contains(shown("ended")) }
-            #expect(ended.contains(shown("ended")) && ended.contains(#""running":0"#))
+            let ended = await client.send("GET", url) { hasPolled($0) || $0.contains(over) }
+            #expect(ended.contains(over) && ended.contains(#""running":0"#))
         }
     }
 

@@ -57,7 +57,7 @@ struct StatisticsJSON {
         writer["waiting"] = PropertyValue.int(waiting)
         writer["dead_letters"] = PropertyValue.int(deadLetters)
         writer["at"] = route.status.map { .int($0.at) }
-        writer["next_attempt"] = route.status?.nextAttempt.map { .int($0) }
+        writer["next_attempt"] = route.nextAttempt.map { .int($0) }
         writer["last_status"] = route.status?.lastStatus.map { .int($0) }
         writer["last_failure"] = route.status?.lastFailure
     }
@@ -98,7 +98,7 @@ struct StatisticsMetrics {
             routes.compactMap { route in route.status?.lastStatus.map { ("route", route.name, $0) } })
         text += metric(
             "sluice_route_next_attempt_timestamp_seconds", "The time of the next attempt.",
-            routes.compactMap { route in route.status?.nextAttempt.map { ("route", route.name, Int($0 / 1_000)) } })
+            routes.compactMap { route in route.nextAttempt.map { ("route", route.name, Int($0 / 1_000)) } })
         return text
     }
 

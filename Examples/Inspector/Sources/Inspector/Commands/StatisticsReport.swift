@@ -67,7 +67,7 @@ struct StatisticsReport {
             } else if let last = status.lastStatus {
                 output("\(name): the last response had the status \(last)\n")
             }
-            if route.running > 0, let next = status.nextAttempt {
+            if let next = route.nextAttempt {
                 output("\(name): the next attempt is at \(Timestamp(milliseconds: next))\n")
             }
         }

@@ -65,7 +65,7 @@ enum MonitorFrame {
         writer["deadLetters"] = PropertyValue.int(counts.deadLetters[route.name] ?? 0)
         guard let status = route.status else { return }
         writer["at"] = PropertyValue.int(status.at)
-        writer["nextAttempt"] = status.nextAttempt.map { .int($0) }
+        writer["nextAttempt"] = route.nextAttempt.map { .int($0) }
         writer["lastStatus"] = status.lastStatus.map { .int($0) }
         writer["lastFailure"] = status.lastFailure
     }
