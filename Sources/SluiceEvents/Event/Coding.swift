@@ -216,12 +216,12 @@ extension PropertyValue: CustomStringConvertible {
 
 extension PropertyArray: CustomStringConvertible {
     /// The array as JSON.
-    public var description: String { JSONWriter.text { $0.value(.array(self)) } }
+    public var description: String { PropertyValue.array(self).description }
 }
 
 extension Properties: CustomStringConvertible {
     /// The properties as a JSON object.
-    public var description: String { JSONWriter.text { $0.object(self) } }
+    public var description: String { PropertyValue.object(self).description }
 }
 
 extension JSONWriter {

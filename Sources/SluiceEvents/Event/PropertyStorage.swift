@@ -274,7 +274,10 @@ extension ArraySlice where Element == PropertyStorage.Pair {
         guard fingerprint.isASCII, bounds.hasOnlyASCIINames else { return firstIndex { $0.0 == name } }
         guard bounds.nameBits & fingerprint.bit != 0 else { return nil }
         return withUnsafeBufferPointer { pairs in
-            for index in 0..<pairs.count where pairs[index].0.isSameASCII(as: name) { return startIndex + index }
+            for index in 0..<pairs.count where pairs[index].0.utf8.count == fingerprint.length && pairs[index].0 == name
+            {
+                return startIndex + index
+            }
             return nil
         }
     }

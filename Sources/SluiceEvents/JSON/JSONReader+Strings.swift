@@ -88,7 +88,7 @@ extension JSONReader {
 extension String {
     /// Returns nil for invalid UTF-8.
     fileprivate init?(valid source: UnsafeBufferPointer<UInt8>) {
-        self = String(decoding: source, as: UTF8.self)
+        self = String(unsafeUninitializedCapacity: source.count) { $0.initialize(from: source).index }
         // Decoding replaces invalid bytes by a character that isn't ASCII.
         guard isASCII || utf8.elementsEqual(source) else { return nil }
     }
