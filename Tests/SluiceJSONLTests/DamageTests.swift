@@ -54,6 +54,17 @@ struct DamageTests {
         }
     }
 
+    @Test(
+        "text before or behind the lines costs each of them, and each is counted",
+        arguments: ["\r", " ", "\t\t", "  \r", ",", "xx", "}", "\u{FEFF}", "# a comment", ",\"a\":1}", "\u{1}"],
+        [true, false])
+    func surroundedLinesAreCounted(text: String, isBehind: Bool) throws {
+        let lines = intact.split(separator: LineFormat.newline)
+        let surrounded = lines.map { (isBehind ? $0 + Array(text.utf8) : Array(text.utf8) + $0) + [LineFormat.newline] }
+        #expect(try readBack(Array(surrounded.joined()), damaged: 6) == [])
+        #expect(try readBack(Array(surrounded[2] + intact), damaged: 1) == expected)
+    }
+
     @Test("NUL bytes at the end, as after a loss of power, are not delivered", arguments: [1, 4_096, 1_000_000])
     func nulTailIsNotDelivered(count: Int) throws {
         let nul = [UInt8](repeating: 0, count: count)

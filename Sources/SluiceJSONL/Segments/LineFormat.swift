@@ -203,12 +203,14 @@ enum LineFormat {
 
     /// Whether a line that isn't an event may have been one. Otherwise it is text of another program, and costs nothing.
     ///
-    /// A damaged line has most of what stands before a checksum, a torn one is half an object, and no text has bytes like the
-    /// ones that a drive leaves after a loss of power.
+    /// A damaged line has a checksum or most of what stands before it, a torn one is half an object, and no text has bytes like
+    /// the ones that a drive leaves after a loss of power.
     private static func mayBeOwn(_ line: UnsafeMutableRawBufferPointer) -> Bool {
         let equal = zip(line.suffix(suffixLength), suffixStart).count { $0 == $1 }
-        return equal > suffixStart.count / 2 || line.contains { $0 < 9 }
-            || line.starts(with: #"{""#.utf8) && attempt(try JSONReader.fields(of: Array(line)[...]), or: [:]).isEmpty
+        if equal > suffixStart.count / 2 || line.contains(where: { $0 < 9 }) { return true }
+        guard line.starts(with: #"{""#.utf8) else { return false }
+        let fields = attempt(try JSONReader.fields(of: Array(line)[...]), or: [:])
+        return fields.isEmpty || fields["crc"] != nil
     }
 
     private static func has(
