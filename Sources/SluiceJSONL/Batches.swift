@@ -209,6 +209,13 @@ struct Batches {
         handedOut[batch] = parts
     }
 
+    /// Settles the other events of a batch's files that must stay, because dead letters of them can't be written.
+    func settleBesideLetters(_ batch: Batch.ID, in stored: inout StoredFiles) {
+        for part in handedOut[batch] ?? [] where stored.deadLetters.isPending(part.segment) {
+            stored.mark(part.events.indices.compactMap(part.settle), in: part.segment)
+        }
+    }
+
     /// Takes a batch out of the backlog for good.
     ///
     /// - Returns: the segments whose files must be removed as soon as their dead letters are written, with the files that are

@@ -68,6 +68,10 @@ extension JSONLStore {
     ///   batch can't be written. The store retries the removal. This process doesn't hand out its events a second time,
     ///   but a later one may.
     public func settle(_ batch: Batch.ID) throws(SluiceError) {
+        if access.read(\.stored.isUnfinished) {
+            access.use { $0.batches.settleBesideLetters(batch, in: &$0.stored) }
+            deadLetterAccess.writeMarks()
+        }
         let (segments, hasLetters) = try access.perform { state throws(SluiceError) in
             state.stored.removeUnremoved()
             let segments = try state.batches.settle(batch, in: &state.stored)
