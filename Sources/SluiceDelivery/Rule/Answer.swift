@@ -98,6 +98,7 @@ extension Answer {
         }
         if let index = (others + named).first {
             fail((others.isEmpty ? [] : [others]) + named.map { [$0] }, Failure(list[index], verdicts, isNamed: true))
+            failure?.after = others.compactMap { list[$0].holdTime }.max()
         } else if accepted.isEmpty, dead.isEmpty, let index = later.first?.index ?? sent.first {
             // Nothing was accepted, so the receiver can be in trouble. The times are those of the events.
             failure = Failure(list[index], verdicts, isNamed: true)
@@ -118,7 +119,8 @@ extension Answer.Failure {
             kind = [nil, 408, 425, 429].contains(isNamed ? verdict.status : status) ? .passing : .broken
             reason = verdict.reason.isEmpty ? "the receiver asked for a retry" : verdict.reason
         default:
-            after = verdict.holdTime
+            // A time, even none, shows that no event is at fault. A hold without a response is the transport's own word.
+            after = verdict.holdTime ?? (verdict.kind == .hold && status == nil ? .zero : nil)
             kind = .refused
             reason = verdict.reason
         }

@@ -87,7 +87,7 @@ extension DeliveryRule {
         var (most, isLast) = (probeEvents, false)
         if found.isEmpty {
             // Events that were never sent alone.
-            let untried = events.filter { $0.mark.tries == 0 && $0.mark.due == .past && !last.contains($0.key) }
+            let untried = events.filter { $0.mark.tries == 0 && $0.mark.due <= now && !last.contains($0.key) }
             if !untried.isEmpty {
                 // The newest one in half of the cases. Earlier processes may have failed to send the old ones.
                 let event = untried[min(untried.count - 1, pick(2 * untried.count, random))]
