@@ -280,8 +280,8 @@ public final class Pipeline: EventTracking {
     /// print(ledger)
     /// ```
     ///
-    /// - Parameter timeout: The longest time, at most a year. Nil: 5 s, or less if two attempts in a row have failed and the last
-    ///   one got no response.
+    /// - Parameter timeout: The longest time, at most a year. Nil: 5 s, or less if the last attempt got no response, and two in a
+    ///   row have failed or, if the receiver has accepted events before, twelve.
     /// - Returns: The final ledger.
     @discardableResult
     public func shutdown(timeout: Duration? = nil) async -> Ledger {
@@ -291,7 +291,7 @@ public final class Pipeline: EventTracking {
         await ending.run(chain.all.map(\.processors), within: time / 2, path)
         path.close()
         await routes.combine((), { _, _ in }) {
-            await $0.shutdown(until: end, maximumFailures: timeout == nil ? 2 : .max)
+            await $0.shutdown(until: end, isShort: timeout == nil)
         }
         states.release()
         return await routes.ledgerWithStores()

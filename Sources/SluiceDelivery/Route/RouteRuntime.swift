@@ -2,6 +2,7 @@
 package final class RouteRuntime: Sendable {
     package let name: String
     let store: any Store
+    let statusKeeper: (any StatusKeeping)?
     let transport: any Transport
     let environment: PipelineEnvironment
     private let onDiagnostic: @Sendable (Diagnostic) -> Void
@@ -18,6 +19,7 @@ package final class RouteRuntime: Sendable {
         try policy.validate()
         self.name = name
         self.store = store
+        statusKeeper = store as? any StatusKeeping
         self.transport = transport
         self.environment = environment
         self.onDiagnostic = onDiagnostic
@@ -58,9 +60,9 @@ package final class RouteRuntime: Sendable {
     /// Starts a worker unless delivery has ended.
     func startWorker() { tasks.withLock { $0?.append(startTask { await Worker(self).work() }) } }
 
-    /// Drains as ``RouteState/stop(deadline:maximumFailures:)`` says, and closes the store. A transport that hangs doesn't
+    /// Drains as ``RouteState/stop(deadline:isShort:)`` says, and closes the store. A transport that hangs doesn't
     /// delay the return, and a disk that hangs delays it by up to twice ``grace``.
-    package func shutdown(until deadline: Duration, maximumFailures: Int = .max) async {
+    package func shutdown(until deadline: Duration, isShort: Bool = false) async {
         // Entered here, because a deadline of zero closes the gate before the task runs.
         if state.withLock({ $0.gate.enter() }) {
             let now = environment.time.continuousTime()
@@ -68,7 +70,7 @@ package final class RouteRuntime: Sendable {
                 // Not longer, so that a slow disk leaves time for sending.
                 self.synchronizeAtGate(until: now + (deadline - now) / 2)
                 self.update { state in
-                    state.stop(deadline: deadline, maximumFailures: maximumFailures)
+                    state.stop(deadline: deadline, isShort: isShort)
                     state.gate.leave()
                 }
             }
@@ -88,6 +90,7 @@ package final class RouteRuntime: Sendable {
 
     /// Ends delivery, and closes the store when its last use has ended. Events without a verdict stay in the store.
     package func close() {
+        keep(update { $0.giveUp() })
         // Delivery ends before the transport is cancelled, so that cancelled attempts don't count as failures.
         update { state in
             state.close()
@@ -227,6 +230,15 @@ package final class RouteRuntime: Sendable {
 
     /// Reports a failure of the store.
     func report(_ failure: String) { update { $0.journal.report(.store, failure) } }
+
+    /// Passes a status to the store, and each one that follows in the meantime.
+    func keep(_ status: RouteStatus?) {
+        var next = status
+        while let status = next {
+            statusKeeper?.keep(status)
+            next = update { $0.takeNextStatus() }
+        }
+    }
 
     /// Changes the state under the lock, and runs the resulting actions without it.
     @discardableResult

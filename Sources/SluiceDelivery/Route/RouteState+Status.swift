@@ -16,6 +16,15 @@ extension RouteState {
         return takeStatus()
     }
 
+    /// Records a request without a response when delivery ends: nothing else tells of a receiver that hangs.
+    ///
+    /// - Returns: the status, as ``takeStatus()`` does.
+    mutating func giveUp() -> RouteStatus? {
+        guard !isStopped, unsettled == 0, rule.open.contains(where: \.isInFlight) else { return nil }
+        journal.ledger.attempts.lastFailure = "no response before delivery ended"
+        return takeStatus()
+    }
+
     private var status: RouteStatus {
         let (attempts, isEmpty) = (journal.ledger.attempts, journal.ledger.waiting == 0)
         var status = RouteStatus()

@@ -11,7 +11,7 @@ struct RouteState: Sendable {
     private(set) var conditions: Conditions
     /// The end that the host has asked for. After so many failures in a row, the last one without a response, it doesn't wait
     /// for the next attempt: there is no network or no receiver.
-    private var stop: (deadline: Duration, maximumFailures: Int)?
+    private var stop: (deadline: Duration, isShort: Bool)?
     var journal: RouteJournal
     var gate = StoreGate()
     var waiters = Waiters()
@@ -24,7 +24,7 @@ struct RouteState: Sendable {
     /// Therefore the store's answer tells whether it has events for any worker.
     private var taking: Int?
     /// Events with a final verdict that the store is about to learn.
-    private var unsettled = 0
+    private(set) var unsettled = 0
     /// After a failure, the time of the next attempt that a worker has waited for last.
     private(set) var nextAttempt: Duration?
 
@@ -140,10 +140,10 @@ struct RouteState: Sendable {
         if journal.ledger.waiting > 0 || journal.ledger.unreadBytes > 0 { requestFlush() }
     }
 
-    /// Drains until more sending can't help or the earliest deadline is reached, or until `maximumFailures` attempts in a row
-    /// failed and the last got no response.
-    mutating func stop(deadline: Duration, maximumFailures: Int = .max) {
-        stop = (min(deadline, stop?.deadline ?? deadline), maximumFailures)
+    /// Drains until more sending can't help or the earliest deadline is reached. A short one also ends when the receiver can't be
+    /// reached.
+    mutating func stop(deadline: Duration, isShort: Bool = false) {
+        stop = (min(deadline, stop?.deadline ?? deadline), isShort)
         requestFlush()
     }
 
@@ -203,8 +203,7 @@ struct RouteState: Sendable {
             let due = takeable > 0 && !isPausing ? passes.due.flatMap { $0 > now ? $0 : nil } : nil
             let time = [until, due].compactMap(\.self).min()
             guard let stop, isQuiet else { return wait(until: stop == nil ? time : nil, at: now) }
-            let isUnanswered = rule.row.last.map { $0.kind == .passing && $0.status == nil } ?? false
-            let isHopeless = isUnanswered && rule.row.count >= stop.maximumFailures
+            let isHopeless = stop.isShort && rule.isUnreachable
             guard takeable > 0 || rule.hasHope, !isHopeless, let time, time < stop.deadline else { return end() }
             return wait(until: time, at: now)
         }

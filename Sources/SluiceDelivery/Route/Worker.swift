@@ -4,12 +4,10 @@
 struct Worker {
     private let route: RouteRuntime
     private let currentSend: CurrentSend
-    private let statusKeeper: (any StatusKeeping)?
 
     init(_ route: RouteRuntime) {
         self.route = route
         currentSend = CurrentSend(route)
-        statusKeeper = route.store as? any StatusKeeping
     }
 
     /// Works until delivery is stopped, or this worker is cancelled and another one takes its place.
@@ -80,17 +78,14 @@ struct Worker {
     /// Changes the state, decides the next step, and passes the status to the store if it has changed.
     private func next(_ change: (inout RouteState, _ now: Duration) -> Void = { _, _ in }) -> Step {
         let now = route.environment.time.continuousTime()
-        var (step, status) = route.update { state in
+        let (step, status) = route.update { state in
             let alarm = state.waiters.alarm
             change(&state, now)
             let step = state.next(at: now, random: route.environment.random)
             if state.waiters.alarm != alarm { route.setAlarm(state.waiters.alarm) }
-            return (step, statusKeeper == nil ? nil : state.takeStatus())
+            return (step, route.statusKeeper == nil ? nil : state.takeStatus())
         }
-        while let changed = status {
-            statusKeeper?.keep(changed)
-            status = route.update { $0.takeNextStatus() }
-        }
+        route.keep(status)
         return step
     }
 

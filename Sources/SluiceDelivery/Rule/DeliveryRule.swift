@@ -115,6 +115,12 @@ struct DeliveryRule: Sendable {
     /// Whether the last answer was a failure.
     var isInDoubt: Bool { row.count > 0 }
 
+    /// Whether the last attempt got no response, in an outage: many have failed, or two, and the receiver has accepted nothing yet.
+    var isUnreachable: Bool {
+        guard let last = row.last, last.kind == .passing, last.status == nil else { return false }
+        return row.isOutage || blame.isNew && row.count > 1
+    }
+
     /// Whether the route must send as soon as it may, whatever its triggers say: after a failure or a pause.
     var mustRetry: Bool { isInDoubt || pauses.route.end > .past }
 

@@ -79,8 +79,9 @@ import Testing
         #expect(later == ledger)
         #expect(store.backlog.events == 3)
         #expect(store.offences.isEmpty)
-        // A cancelled send is not a failed one.
+        // A cancelled send is not a failed one, but it is all that tells why the events wait.
         #expect(ledger.routes[0].attempts.failed == 0)
+        #expect(ledger.routes[0].attempts.lastFailure == "no response before delivery ended")
         #expect(diagnosed.withLock(\.self).isEmpty)
     }
 

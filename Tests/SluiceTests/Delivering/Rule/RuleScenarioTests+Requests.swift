@@ -112,6 +112,48 @@ extension RuleScenarioTests {
         }
     }
 
+    @Test(
+        "A time of seconds that is named for bad events in front delays good ones for minutes at most",
+        arguments: [403, 429, 503])
+    func retryAfterOfEventsInFront(status: Int) {
+        for seed in 0..<Trials.count(full: 20, few: 1) {
+            for (bad, good, after) in [
+                (37, 500, 1.0), (61, 730, 20), (150, 500, 1), (300, 500, 7), (501, 500, 3), (1_013, 500, 1),
+            ] {
+                let world = RuleWorld(bad + good, bad: Array(0..<bad), status, seed: seed)
+                world.badAfter = .seconds(after)
+                world.run(until: Self.day, isDone: { $0.missing == 0 })
+                #expect(world.fault == nil && world.goodDead == 0)
+                #expect(world.lastGood <= .seconds(600), "\(bad) bad, \(after) s: \(world.lastGood)")
+            }
+        }
+    }
+
+    @Test("A failure that names no failed event is followed by a pause", arguments: [0.0, 2, 60], [1, 10, 300])
+    func pausesWithoutFailedEvents(after: Double, count: Int) {
+        let later = Verdict.retry(after: .seconds(after))
+        for seed in 0..<Trials.count(full: 20, few: 2) {
+            for accepted in [0, count / 2] {
+                let world = Self.world(
+                    count, seed, until: .seconds(3_600),
+                    receiver: { world, events in
+                        .each(events.indices.map { world.requests == 0 && $0 < accepted ? .accepted : later })
+                    }, isDone: { _ in false })
+                #expect(world.fault == nil && world.deadLetters.isEmpty)
+                #expect(world.requests < 200, "\(world.requests) requests")
+            }
+        }
+    }
+
+    @Test("Of the times that a receiver names for failures, the longest counts")
+    func longestTimeCounts() {
+        let holds = [5, 120, 7].map { Verdict.hold(reason: "later", after: .seconds($0)) }
+        for list in [holds, [.split(reason: "bad")] + holds, [.retry()] + holds, holds + [.accepted]] {
+            #expect(Answer(.each(list), count: list.count).failure?.after == .seconds(120))
+        }
+        #expect(Answer(.each([.split(reason: "bad"), .retry()]), count: 2).failure?.after == nil)
+    }
+
     @Test("Events that the receiver names are judged alone", arguments: [1, 3])
     func namedEvents(inFlight: Int) {
         let isBad = { (event: Int) in event % 50 == 7 }
@@ -237,7 +279,7 @@ extension RuleScenarioTests {
     @Test(
         "Ten short processes deliver their events, whatever the first one left", arguments: lives, [400, 403, 500, 0])
     func shortProcesses(_ lives: Lives, status: Int) {
-        for (kill, silences) in [(0, Int.max), (0, 2), (4, .max)] {
+        for (kill, isShort) in [(0, false), (0, true), (4, false)] {
             var results: [(late: Int, missing: Int, requests: Int)] = []
             for seed in 0..<Trials.count(full: 20, few: 1) {
                 let total = lives.first + 27
@@ -249,9 +291,9 @@ extension RuleScenarioTests {
                     born += Array(repeating: life, count: count)
                     let begin = world.now
                     if kill > 0 {
-                        world.run(most: kill, isKilled: true, shutdown: .seconds(5), silences: silences)
+                        world.run(most: kill, isKilled: true, shutdown: .seconds(5), isShort: isShort)
                     } else {
-                        world.run(shutdown: .seconds(5), silences: silences)
+                        world.run(shutdown: .seconds(5), isShort: isShort)
                     }
                     #expect(world.now - begin <= .seconds(5.1))
                     for event in world.arrived.keys where arrived[event] == nil { arrived[event] = life }
@@ -263,8 +305,21 @@ extension RuleScenarioTests {
             }
             Trials.report(
                 "| \(lives.name), \(status), "
-                    + "\(kill > 0 ? "killed after \(kill)" : silences == 2 ? "default" : "5 s") | "
+                    + "\(kill > 0 ? "killed after \(kill)" : isShort ? "default" : "5 s") | "
                     + "\(results.map(\.late)) | \(results.map(\.missing)) | \(results.map(\.requests)) |")
+        }
+    }
+
+    @Test("A tool that leaves a bad event in each process delivers the others", arguments: [0, 500])
+    func manyShortProcesses(status: Int) {
+        for seed in 0..<Trials.count(full: 20, few: 2) {
+            let world = RuleWorld(0, bad: stride(from: 1, to: 180, by: 3), status, seed: seed)
+            for _ in 0..<60 {
+                world.append(3)
+                world.run(shutdown: .seconds(5), isShort: true)
+            }
+            #expect(world.fault == nil && world.goodDead == 0)
+            #expect(world.missing <= 20, "\(world.missing) missing of 120, seed \(seed)")
         }
     }
 }

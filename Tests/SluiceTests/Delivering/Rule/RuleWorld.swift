@@ -173,7 +173,7 @@ final class RuleWorld {
     /// killed process doesn't learn its last answer.
     func run(
         until end: Duration = .seconds(1e9), most: Int = .max, isKilled: Bool = false, shutdown: Duration? = nil,
-        silences: Int = .max, flushEvery: Duration? = nil, inFlight: Int = 1,
+        isShort: Bool = false, flushEvery: Duration? = nil, inFlight: Int = 1,
         isDone: (RuleWorld) -> Bool = { _ in false }
     ) {
         policy.maximumBatchesInFlight = inFlight
@@ -215,10 +215,8 @@ final class RuleWorld {
             }
             if flights.isEmpty {
                 if let deadline {
-                    let isUnanswered = rule.row.last.map { $0.kind == .passing && $0.status == nil } ?? false
-                    let isHopeless = isUnanswered && rule.row.count >= silences
                     let hasHope = !waiting.isEmpty || rule.hasHope
-                    guard hasHope, !isHopeless, let next, next < deadline else { break }
+                    guard hasHope, !isShort || !rule.isUnreachable, let next, next < deadline else { break }
                 }
                 if sent >= most { break }
                 if next == nil, rule.waiting + waiting.count > 0 { fail("sleeps while events wait") }
