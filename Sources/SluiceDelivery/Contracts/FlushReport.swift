@@ -13,7 +13,8 @@ public struct FlushReport: Sendable, Hashable {
     public package(set) var delivered = 0
     /// Events that became dead letters during the flush.
     public package(set) var rejected = 0
-    /// Events that waited when the flush began, and still wait. Events in ``unreadBytes`` don't count.
+    /// Events that waited when the flush began, and still waited when it ended in their route, which can be before it ends in the
+    /// others. Events in ``unreadBytes`` don't count.
     public package(set) var waiting = 0
     /// The size of waiting events of earlier processes that the stores have not read yet.
     public package(set) var unreadBytes = 0

@@ -3,12 +3,12 @@ struct RouteJournal: Sendable {
     var ledger: RouteLedger
     /// Diagnostics to pass to the host without the lock.
     var diagnostics: [Diagnostic] = []
-    /// Whether a doubt about the receiver was reported, which ends with an acceptance.
-    private var hasReportedDoubt = false
+    /// The doubt about the receiver that was reported, which ends with an acceptance.
+    private var doubt: Diagnostic.Kind?
     /// Whether this search was reported, which ends when no event is blamed.
     private var hasReportedSearch = false
-    /// Dead letters and searches by their reasons.
-    private var (deadLetters, searches) = (Repetitions(), Repetitions())
+    /// Dead letters, searches and reported doubts by their reasons.
+    private var (deadLetters, searches, doubts) = (Repetitions(), Repetitions(), Repetitions())
     private var hasReportedOwnWait = false
     /// The status that the store has, and whether a worker is passing it. See ``RouteState/takeStatus()``.
     var status = RouteStatus()
@@ -109,8 +109,8 @@ struct RouteJournal: Sendable {
             }
         }
         hasReportedSearch = hasReportedSearch && isSearching
-        if !answer.accepted.isEmpty, row == 0, hasReportedDoubt {
-            hasReportedDoubt = false
+        if !answer.accepted.isEmpty, row == 0, doubt != nil {
+            doubt = nil
             let count = ledger.waiting == 1 ? "1 event" : "\(ledger.waiting) events"
             report(.resumed, "the receiver accepts events; \(count) had waited")
         }
@@ -128,12 +128,16 @@ struct RouteJournal: Sendable {
         ledger.waiting -= settlement.resolved
     }
 
-    /// Reports a failure before a pause, once until the receiver accepts events. While events are searched for, a few
-    /// failures in a row are nothing new.
+    /// Reports a failure before a pause, once until the receiver accepts events, or until it needs the host's help. While events
+    /// are searched for, or with a reason that was reported, a few failures in a row are nothing new.
     mutating func reportDoubt(_ failure: Answer.Failure, row: Int, isSearching: Bool) {
-        guard !hasReportedDoubt, !isSearching || row >= 8 else { return }
-        hasReportedDoubt = true
-        report(failure.kind == .refused ? .paused : .retrying, failure.reason)
+        let kind = failure.kind == .refused ? Diagnostic.Kind.paused : .retrying
+        guard doubt == nil || doubt == .retrying && kind == .paused,
+            row >= 8 || !isSearching && !doubts.have(failure.reason)
+        else { return }
+        doubt = kind
+        _ = doubts.add(1, failure.reason)
+        report(kind, failure.reason)
     }
 }
 
@@ -143,13 +147,20 @@ private struct Repetitions: Sendable {
     /// Further reasons are counted together.
     private static let maximumReasons = 16
 
-    /// - Returns: the count to report: the first for a reason, and the 10th, 100th, 1,000th and so on. Otherwise nil.
+    /// Whether a reason was counted.
+    func have(_ reason: String) -> Bool { counts[key(reason)] != nil }
+
+    private func key(_ reason: String) -> String {
+        counts[reason] != nil || counts.count < Self.maximumReasons ? reason : ""
+    }
+
+    /// - Returns: the count to report: the first for a reason, and the 100th, 10,000th and so on. Otherwise nil.
     mutating func add(_ count: Int, _ reason: String) -> Int? {
-        let reason = counts[reason] != nil || counts.count < Self.maximumReasons ? reason : ""
+        let reason = key(reason)
         let before = counts[reason, default: 0]
         counts[reason] = before + count
         var power = 1
-        while power <= before { power *= 10 }
+        while power <= before { power *= 100 }
         return before + count >= power ? before + count : nil
     }
 }

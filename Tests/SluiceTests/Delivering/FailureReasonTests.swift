@@ -60,6 +60,32 @@ struct FailureReasonTests {
         #expect(bench.diagnostics.map(\.kind) == [status == 403 ? .paused : .retrying, .resumed])
     }
 
+    @Test("a refusal is told although an outage was, and a short outage with the same reason only once")
+    func refusalIsToldAfterOutage() async throws {
+        let status = Locked(0)
+        let bench = try Bench(
+            ScriptedTransport { _, _ in .answer(RuleWorld.verdicts(status.withLock(\.self))) })
+        for (next, kinds) in [
+            (0, [.retrying]), (401, [.paused]), (0, []), (200, [.resumed]), (0, []), (200, []), (401, []), (200, []),
+        ] as [(Int, [Diagnostic.Kind])] {
+            status.withLock { $0 = next }
+            let before = bench.diagnostics.count
+            bench.track(1)
+            for _ in 0..<3 { await bench.pipeline.flush() }
+            #expect(bench.diagnostics[before...].map(\.kind) == kinds, "\(next)")
+        }
+        // A long outage is told each time.
+        for _ in 0..<2 {
+            status.withLock { $0 = 0 }
+            let before = bench.diagnostics.count
+            bench.track(1)
+            for _ in 0..<10 { await bench.pipeline.flush() }
+            status.withLock { $0 = 200 }
+            await bench.pipeline.flush()
+            #expect(bench.diagnostics[before...].map(\.kind) == [.retrying, .resumed])
+        }
+    }
+
     @Test("a batch that the transport finds too large is sent in parts, and has not failed")
     func oversizedBatchHasNotFailed() async throws {
         let bench = try Bench(ScriptedTransport([.answer(.all(.tooLarge()))]))
