@@ -129,11 +129,11 @@ struct RouteJournal: Sendable {
     }
 
     /// Reports a failure before a pause, once until the receiver accepts events, or until it needs the host's help. While events
-    /// are searched for, or with a reason that was reported, a few failures in a row are nothing new.
-    mutating func reportDoubt(_ failure: Answer.Failure, row: Int, isSearching: Bool) {
+    /// are searched for, or with a reason that was reported, a few failures in a row and short pauses are nothing new.
+    mutating func reportDoubt(_ failure: Answer.Failure, row: Int, isSearching: Bool, pause: Duration) {
         let kind = failure.kind == .refused ? Diagnostic.Kind.paused : .retrying
         guard doubt == nil || doubt == .retrying && kind == .paused,
-            row >= 8 || !isSearching && !doubts.have(failure.reason)
+            row >= 8 || !isSearching && (pause > .seconds(60) || !doubts.have(failure.reason))
         else { return }
         doubt = kind
         _ = doubts.add(1, failure.reason)

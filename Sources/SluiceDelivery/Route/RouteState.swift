@@ -195,7 +195,9 @@ struct RouteState: Sendable {
             return .take(size)
         case .wait(let until):
             if let failure = rule.row.last, isQuiet {
-                journal.reportDoubt(failure, row: rule.row.count, isSearching: rule.blame.isSearching)
+                let pause = rule.pauseEnd(at: now).map { $0 - now } ?? .zero
+                journal.reportDoubt(
+                    failure, row: rule.row.count, isSearching: rule.blame.isSearching, pause: pause)
             }
             nextAttempt = rule.isInDoubt ? until ?? nextAttempt : nil
             // An interval that has ended, or that ends during a pause, can't be the reason to send.

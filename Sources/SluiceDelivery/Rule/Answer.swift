@@ -80,28 +80,28 @@ extension Answer {
         {
             return readWhole(list[first], verdicts, sent)
         }
-        var (named, others, rest) = ([Int](), [Int](), 0)
+        var (named, others, rest) = ([Int](), [Int](), [Int]())
         for index in sent {
             switch list[index].kind {
             case .accepted, .duplicate: accepted.append(index)
             case .rejected: named.append(index)
-            case .retry(.zero?): rest += 1
+            case .retry(.zero?): rest.append(index)
             case .retry(let after?): later.append((index, after))
             case .retry(nil), .tooLarge, .split, .hold: others.append(index)
             case .unsendable: break
             }
         }
         duplicates = accepted.count { list[$0].kind == .duplicate }
-        if !accepted.isEmpty || rest > 0, !named.isEmpty {
+        if !accepted.isEmpty || !rest.isEmpty, !named.isEmpty {
             dead = (dead + named.map { ($0, Failure(list[$0], verdicts)) }).sorted { $0.index < $1.index }
             named = []
         }
         if let index = (others + named).first {
             fail((others.isEmpty ? [] : [others]) + named.map { [$0] }, Failure(list[index], verdicts, isNamed: true))
-            failure?.after = others.compactMap { list[$0].holdTime }.max()
+            failure?.after = others.compactMap { Failure(list[$0], verdicts, isNamed: true).after }.max()
         } else if accepted.isEmpty, dead.isEmpty, let index = later.first?.index ?? sent.first {
-            // Nothing was accepted, so the receiver can be in trouble. The times are those of the events.
-            failure = Failure(list[index], verdicts, isNamed: true)
+            // Nothing was accepted, so the receiver can be in trouble. The times are those of the events, which wait for them.
+            fail(rest.isEmpty ? [] : [rest], Failure(list[index], verdicts, isNamed: true))
             failure?.after = nil
         }
     }

@@ -15,12 +15,12 @@ struct Row: Sendable {
     /// The number of failures, if all of them are refusals. Refusals after another failure can be the same outage.
     var refusals: Int { failures.allSatisfy { $0.failure.kind == .refused } ? count : 0 }
 
-    /// Whether nothing speaks against the receiver: the row is one failure, or each failure was one of events alone, and at
-    /// most one of these is new.
+    /// Whether nothing speaks against the receiver: the row is one failure, or consists of events alone, and at most one of them
+    /// is new.
     func isClear(_ blame: Blame) -> Bool {
-        let areAlone = failures.allSatisfy { !$0.groups.isEmpty && $0.groups.allSatisfy { $0.count == 1 } }
-        let new = Set(failures.flatMap(\.groups).compactMap(\.first).filter { !blame.isBlamed($0) })
-        return count == 1 || areAlone && new.count <= 1
+        let groups = failures.flatMap(\.groups)
+        let new = Set(groups.compactMap(\.first).filter { !blame.isBlamed($0) })
+        return count == 1 || groups.allSatisfy { $0.count == 1 } && new.count <= 1
     }
 
     /// Adds a failure. The first and the last one of a row can have a witness, so a long row forgets one between them.

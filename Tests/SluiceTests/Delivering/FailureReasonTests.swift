@@ -62,9 +62,12 @@ struct FailureReasonTests {
 
     @Test("a refusal is told although an outage was, and a short outage with the same reason only once")
     func refusalIsToldAfterOutage() async throws {
-        let status = Locked(0)
+        let (status, busy) = (Locked(0), Locked(false))
         let bench = try Bench(
-            ScriptedTransport { _, _ in .answer(RuleWorld.verdicts(status.withLock(\.self))) })
+            ScriptedTransport { _, _ in
+                let after: Duration? = busy.withLock(\.self) ? .seconds(3_600) : nil
+                return .answer(RuleWorld.verdicts(after == nil ? status.withLock(\.self) : 503, after: after))
+            })
         for (next, kinds) in [
             (0, [.retrying]), (401, [.paused]), (0, []), (200, [.resumed]), (0, []), (200, []), (401, []), (200, []),
         ] as [(Int, [Diagnostic.Kind])] {
@@ -73,6 +76,17 @@ struct FailureReasonTests {
             bench.track(1)
             for _ in 0..<3 { await bench.pipeline.flush() }
             #expect(bench.diagnostics[before...].map(\.kind) == kinds, "\(next)")
+        }
+        // One with a long pause, too.
+        for _ in 0..<2 {
+            let before = bench.diagnostics.count
+            busy.withLock { $0 = true }
+            bench.track(1)
+            await bench.pipeline.flush()
+            busy.withLock { $0 = false }
+            bench.time.advance(by: .seconds(3_610))
+            await bench.drained()
+            #expect(bench.diagnostics[before...].map(\.kind) == [.retrying, .resumed])
         }
         // A long outage is told each time.
         for _ in 0..<2 {

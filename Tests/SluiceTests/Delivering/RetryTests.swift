@@ -88,12 +88,17 @@ import Testing
         #expect(bench.pipeline.ledger.isBalanced)
     }
 
-    @Test("a hold without a status makes no dead letter: the transport itself says that no event is at fault")
-    func heldEventsAreNoDeadLetters() async throws {
+    @Test(
+        "a hold without a status makes no dead letter: the transport itself says that no event is at fault",
+        arguments: [false, true])
+    func heldEventsAreNoDeadLetters(isOfEach: Bool) async throws {
         let bench = try Bench(
             ScriptedTransport { _, batch in
-                let isLarge = batch.events.contains { String(decoding: $0.bytes, as: UTF8.self).contains("Event 7") }
-                return .answer(.all(isLarge ? .hold(reason: "the disk is full") : .accepted))
+                let list = batch.events.map { line -> Verdict in
+                    let isLarge = String(decoding: line.bytes, as: UTF8.self).contains("Event 7")
+                    return isLarge ? .hold(reason: "the disk is full") : .accepted
+                }
+                return .answer(isOfEach ? .each(list) : .all(list.first { !$0.isAccepted } ?? .accepted))
             })
         bench.trackWhilePaused(25)
         for _ in 0..<40 {
