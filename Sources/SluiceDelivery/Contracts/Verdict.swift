@@ -72,7 +72,8 @@ public struct Verdict: Sendable, Hashable {
 
     /// The receiver refused the request, probably for a reason that isn't in the events, such as a wrong key. The route finds
     /// out. If you pass `after`, it waits at least this long, an hour at most. Beside accepted events, and usually if all of its
-    /// own events are blamed, only these wait. With `after`, or without a status, no event becomes a dead letter for it.
+    /// own events are blamed, only these wait. With `after`, or without a status, no event becomes a dead letter for it,
+    /// unless such events take the store's room.
     public static func hold(reason: String, after: Duration? = nil) -> Verdict {
         Verdict(kind: .hold, reason: reason, holdTime: after)
     }

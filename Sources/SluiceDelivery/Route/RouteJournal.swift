@@ -133,7 +133,7 @@ struct RouteJournal: Sendable {
     mutating func reportDoubt(_ failure: Answer.Failure, row: Int, isSearching: Bool, pause: Duration) {
         let kind = failure.kind == .refused ? Diagnostic.Kind.paused : .retrying
         guard doubt == nil || doubt == .retrying && kind == .paused,
-            row >= 8 || !isSearching && (pause > .seconds(60) || !doubts.have(failure.reason))
+            row >= 8 || !isSearching && (pause > .seconds(60) || !doubts.contains(failure.reason))
         else { return }
         doubt = kind
         _ = doubts.add(1, failure.reason)
@@ -148,7 +148,7 @@ private struct Repetitions: Sendable {
     private static let maximumReasons = 16
 
     /// Whether a reason was counted.
-    func have(_ reason: String) -> Bool { counts[key(reason)] != nil }
+    func contains(_ reason: String) -> Bool { counts[key(reason)] != nil }
 
     private func key(_ reason: String) -> String {
         counts[reason] != nil || counts.count < Self.maximumReasons ? reason : ""

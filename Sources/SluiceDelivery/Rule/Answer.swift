@@ -100,7 +100,7 @@ extension Answer {
             fail((others.isEmpty ? [] : [others]) + named.map { [$0] }, Failure(list[index], verdicts, isNamed: true))
             failure?.after = others.compactMap { Failure(list[$0], verdicts, isNamed: true).after }.max()
         } else if accepted.isEmpty, dead.isEmpty, let index = later.first?.index ?? sent.first {
-            // Nothing was accepted, so the receiver can be in trouble. The times are those of the events, which wait for them.
+            // Nothing was accepted, so the receiver can be in trouble. Each event waits for its own time.
             fail(rest.isEmpty ? [] : [rest], Failure(list[index], verdicts, isNamed: true))
             failure?.after = nil
         }
