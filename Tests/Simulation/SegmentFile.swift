@@ -24,6 +24,7 @@ struct SegmentFile {
         self.sequence = sequence
         priority = fields[0] == "critical" ? .critical : .normal
         contents = file.bytes
+        ownBytes = file.bytes.count - file.foreignBytes
     }
 
     /// Whether a file holds dead letters.
@@ -34,16 +35,9 @@ struct SegmentFile {
 
     var bytes: Int { contents.count }
 
-    /// Without the lines of other programs. Until the file is closed, the store doesn't know them.
-    var ownBytes: Int {
-        let foreign = SegmentFile.foreignLine.dropLast()
-        return contents.split(separator: UInt8(ascii: "\n")).reduce(bytes) { rest, line in
-            // One can stand behind a torn line, a line of ours can have overwritten its beginning, and a bit of it can have flipped.
-            let shared = min(line.count, foreign.count)
-            let different = zip(line.reversed(), foreign.reversed()).count { $0 != $1 }
-            return 8 * different < shared ? rest - shared - 1 : rest
-        }
-    }
+    /// Without the lines of other programs. Until the file is closed, the store doesn't know them. Afterwards an erasure may have
+    /// blanked them, or a line of ours may have replaced them.
+    let ownBytes: Int
 
     var serials: [Int] { lines.compactMap { Books.serial($0) } }
 

@@ -24,6 +24,8 @@ struct SimulatedDisk {
         /// What a loss of power cannot take.
         var safe: [UInt8] = []
         var unsafeChanges: [Change] = []
+        /// The length of the lines that other programs have appended.
+        var foreignBytes = 0
         /// A synchronisation has failed: the system has dropped the pages, and later ones succeed without effect.
         var isForsaken = false
         /// Names that lead to it.
@@ -118,6 +120,10 @@ struct SimulatedDisk {
         guard let node = node(path) else { throw .noSuchFile }
         let (parent, name) = SimulatedDisk.split(newPath)
         guard let directory = self.node(parent) else { throw .noSuchFile }
+        // An erasure replaces a file by one of the same length.
+        if let replaced = self.node(newPath), case .file(let file)? = nodes[replaced] {
+            change(file: node) { $0.foreignBytes = file.foreignBytes }
+        }
         remove(path)
         enter(node, as: name, in: directory)
     }

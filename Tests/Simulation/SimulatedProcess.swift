@@ -260,6 +260,7 @@ final class SimulatedProcess: FileSystem {
             guard let descriptor = disk.descriptors[file.rawValue] else { throw .invalidArgument }
             disk.change(file: descriptor.node) { file in
                 file.bytes = Array(file.bytes.prefix(size))
+                file.foreignBytes = min(file.foreignBytes, size)
                 file.unsafeChanges.append(.truncate(size))
             }
         }

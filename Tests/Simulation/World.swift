@@ -215,6 +215,7 @@ final class World {
             guard let node = disk.node(path) else { return }
             disk.change(file: node) { file in
                 file.bytes += SegmentFile.foreignLine
+                file.foreignBytes += SegmentFile.foreignLine.count
                 file.unsafeChanges.append(.append(SegmentFile.foreignLine))
             }
         }
