@@ -146,31 +146,41 @@ extension Lake {
     }
 
     /// Removes the files of the dates that end within so many milliseconds before `limit`, and the folders that are
-    /// then empty. Earlier dates stay, and are counted.
+    /// then empty. Earlier dates stay, and are counted. A folder or file that fails costs no other one.
     func removeFiles(before limit: Timestamp, within delay: Int64) -> Expired {
         var expired = Expired()
-        do throws(FileError) {
-            for date in try listed(".") {
-                guard let end = EventCalendar.end(ofFolder: date), end <= limit else { continue }
-                guard limit.milliseconds - end.milliseconds < delay else {
-                    expired.kept += 1
-                    continue
-                }
-                for hour in try listed(date) where hour.hasPrefix("hour=") { try remove("\(date)/\(hour)", &expired) }
-                try remove(date, &expired)
+        for date in names(in: ".", &expired) {
+            guard let end = EventCalendar.end(ofFolder: date), end <= limit else { continue }
+            guard limit.milliseconds - end.milliseconds < delay else {
+                expired.kept += 1
+                continue
             }
-        } catch {
-            expired.failure = error
+            remove(date, &expired)
         }
         return expired
     }
 
-    private func remove(_ folder: String, _ expired: inout Expired) throws(FileError) {
-        for name in try listed(folder) {
+    private func names(in folder: String, _ expired: inout Expired) -> [String] {
+        do throws(FileError) {
+            return try listed(folder)
+        } catch {
+            expired.failure = error
+            return []
+        }
+    }
+
+    private func remove(_ folder: String, _ expired: inout Expired) {
+        for name in names(in: folder, &expired) {
+            if name.hasPrefix("hour=") { remove("\(folder)/\(name)", &expired) }
             guard let file = EventFile(name: name) else { continue }
-            try files.removeFile("\(path)/\(folder)/\(name)")
-            expired.files += 1
-            expired.events += file.count
+            do throws(FileError) {
+                try files.removeFile("\(path)/\(folder)/\(name)")
+                expired.files += 1
+                expired.events += file.count
+            } catch {
+                // Another process can have removed it.
+                if error != .noSuchFile { expired.failure = error }
+            }
         }
         files.discardDirectory("\(path)/\(folder)")
     }

@@ -1,3 +1,4 @@
+import Foundation
 import Sluice
 import SluiceTesting
 import TestSupport
@@ -31,6 +32,33 @@ struct ExpiryTests {
         lake.time.advance(by: .seconds(86_400))
         #expect(try await send(transport, 11, daysBefore: -1).isAccepted)
         #expect(Set(dates) == ["2025-12-28", "2025-12-31", "2026-01-01", "2026-01-02"])
+    }
+
+    @Test("a date that can't be read, and files that can't be removed, are noted, and cost no other one")
+    func failureCostsNoOtherDate() async throws {
+        for number in 0..<20 {
+            try lake.directory.write([1], to: "lake/date=2025-11-\(number + 10)/\(try name(number))")
+            try FileManager.default.createSymbolicLink(
+                atPath: "\(lake.path)/date=2025-10-\(number + 10)", withDestinationPath: lake.directory.path)
+        }
+        lake.files.fail(.removeFile, with: .accessDenied, below: ["\(lake.path)/date=2025-11-15"])
+        let transport = try lake.transport(maximumAge: .seconds(2 * 86_400))
+        #expect(try await send(transport, 10, daysBefore: 0).isAccepted)
+        #expect(Set(dates) == ["2025-11-15", "2026-01-01"])
+        #expect(lake.notes.contains { $0.hasPrefix("19 files with 19 events") })
+        #expect(lake.notes.contains { $0.contains("can't be removed") })
+    }
+
+    @Test("a file that another process has removed first is no failure")
+    func removedFileIsNoFailure() async throws {
+        try lake.directory.write([1], to: "lake/date=2025-11-10/\(try name(1))")
+        lake.files.fail(.removeFile, with: .noSuchFile, below: ["\(lake.path)/date="])
+        #expect(try await send(lake.transport(maximumAge: .seconds(86_400)), 10, daysBefore: 0).isAccepted)
+        #expect(lake.notes.isEmpty)
+    }
+
+    private func name(_ number: Int) throws -> String {
+        EventFile(try batch(number..<number + 1)).name(isGzip: false)
     }
 
     @Test(
