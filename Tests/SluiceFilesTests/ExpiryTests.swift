@@ -57,6 +57,20 @@ struct ExpiryTests {
         #expect(lake.notes.isEmpty)
     }
 
+    @Test(
+        "a file stays that has only a part of a transport's name, or more events than a batch can have",
+        arguments: [
+            "all-events-of-the-last-month-of-this-year-20251130.ndjson",
+            "part-00000-0b6f5a6d-1c0e-7bd1-b23c-1.ndjson.gz",
+            "019ac3f0-6d2e-7bd1-b23c-0b6f5a6d1c0e-7.ndjson", "019ac3f0-6d2e-7bd1-b23c-0b6f5a6d1c0e-copy-7.ndjson",
+            "019ac3f0-6d2e-7bd1-b23c-0b6f5a6d1c0e-5d0c-9223372036854775807.ndjson",
+        ])
+    func otherNamesStay(name: String) async throws {
+        for date in ["2025-11-10", "2025-11-11"] { try lake.directory.write([1], to: "lake/date=\(date)/\(name)") }
+        #expect(try await send(lake.transport(maximumAge: .seconds(86_400)), 10, daysBefore: 0).isAccepted)
+        #expect(lake.paths.count == 3)
+    }
+
     private func name(_ number: Int) throws -> String {
         EventFile(try batch(number..<number + 1)).name(isGzip: false)
     }

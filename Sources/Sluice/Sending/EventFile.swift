@@ -19,12 +19,14 @@ package struct EventFile {
         let ending = name.hasSuffix(Self.gzipEnding) ? Self.gzipEnding : Self.plainEnding
         guard name.hasSuffix(ending) else { return nil }
         let stem = name.dropLast(ending.count)
-        guard let separator = stem.lastIndex(of: "-"), let count = Int(stem[stem.index(after: separator)...]),
-            count > 0,
-            stem[..<separator].utf8.count > EventID.textLength
+        let (id, rest) = (stem.prefix(EventID.textLength), stem.dropFirst(EventID.textLength))
+        let parts = rest.split(separator: "-", omittingEmptySubsequences: false)
+        // Names of other programs can end with a number too.
+        guard EventID(String(id)) != nil, parts.count == 3, parts[0].isEmpty, UInt64(parts[1], radix: 16) != nil,
+            let count = Int32(parts[2]), count > 0
         else { return nil }
-        token = String(stem[..<separator])
-        self.count = count
+        token = "\(id)-\(parts[1])"
+        self.count = Int(count)
     }
 
     package func name(isGzip: Bool) -> String { "\(token)-\(count)" + (isGzip ? Self.gzipEnding : Self.plainEnding) }
