@@ -40,8 +40,8 @@ struct ObjectFormat: WireFormat {
         switch (response.status, response.errorCode) {
         case (200...299, _):
             // Every store names the contents that it has.
-            response.header("ETag") == nil ? .unrecognized("an object store") : .accepted
-        case (412, _): .duplicate
+            response.header("ETag") == nil || response.isPage ? .unrecognized("an object store") : .accepted
+        case (412, "PreconditionFailed"): .duplicate
         // Another request with this name is in flight, or the body didn't arrive as a whole.
         case (409, "ConditionalRequestConflict"), (409, "OperationAborted"), (400, "RequestTimeout"),
             (400, "IncompleteBody"), (400, "BadDigest"):
@@ -55,8 +55,8 @@ struct ObjectFormat: WireFormat {
         case (403, "RequestTimeTooSkewed"):
             .hold(reason: "the clock differs too much from the store's; set it")
         case (501, _): .hold(reason: "the store doesn't know If-None-Match; pass replaces: true")
-        // No answer of a store is about single events.
-        case (400, _?): .hold(reason: "the store refuses the request; check the URL and the region")
+        // No answer of a store is about single events, nor is one of another server, which has no code.
+        case (400, _), (422, _): .hold(reason: "the store refuses the request; check the URL and the region")
         default: response.verdict
         }
     }

@@ -69,6 +69,22 @@ struct ObjectFormatTests {
         #expect(list[0] == .accepted && list[1].kind == .retry(after: nil))
     }
 
+    @Test(
+        "an answer without the code of a store confirms no object, and is about no event",
+        arguments: [400, 412, 422], ["", "<html><h1>No</h1></html>", "{\"code\":\"PreconditionFailed\"}"])
+    func answerOfAnotherServerIsHeld(status: Int, body: String) async throws {
+        let answer = HTTPResponse(status: status, body: Array(body.utf8))
+        let (_, verdicts) = try await Self.sent(Self.batch(days: [0, 0]), Self.format, answers: [answer])
+        #expect(verdicts.list(of: 2).map(\.kind) == [.hold, .hold])
+    }
+
+    @Test("a page with an ETag, as servers of pages add it, confirms no object")
+    func pageIsHeld() async throws {
+        let answer = HTTPResponse(status: 200, headers: [("ETag", "W/\"1\"")], body: Array("<!DOCTYPE html>".utf8))
+        let (_, verdicts) = try await Self.sent(Self.batch(days: [0]), Self.format, answers: [answer])
+        #expect(verdicts.list(of: 1).map(\.kind) == [.hold])
+    }
+
     @Test("a signature for S3 is the published one of its documentation")
     func signatureIsPublished() throws {
         var request = HTTPRequest(
