@@ -19,25 +19,32 @@ package struct LakeEraser {
 
     /// Erases the events in all files, including files that are added during the erasure.
     ///
-    /// - Throws: A ``FileProblem`` if a folder can't be listed.
+    /// - Throws: A ``FileProblem`` if the folder of the lake can't be listed.
     package mutating func run() throws(FileProblem) {
         // Without a reader of its pipe, a write ends the process.
         signal(SIGPIPE, SIG_IGN)
         var seen: Set<LakeFile> = []
-        while case let files = try lake.files().filter({ !seen.contains($0) }), !files.isEmpty {
+        var unlisted: [FileProblem] = []
+        while true {
+            let found = try lake.files()
+            // The last look counts: a folder that expires is then gone.
+            unlisted = found.unlisted
+            let files = found.files.filter { !seen.contains($0) }
+            if files.isEmpty { break }
             for file in files {
                 seen.insert(file)
                 do {
                     let count = try erase(in: file)
                     events += count
                     self.files += count > 0 ? 1 : 0
-                } catch let problem as FileProblem where problem.isMissing {
-                    // It has expired.
+                } catch let problem as FileProblem where problem.isMissing && problem.path == file.path {
+                    // It has expired. A copy that is missing leaves its file as it is.
                 } catch {
                     left.append("\(error)")
                 }
             }
         }
+        left += unlisted.map(\.description)
         try removeAbandoned()
     }
 
@@ -58,7 +65,9 @@ package struct LakeEraser {
             throw LakeProblem("\(file.path) has changed: end the process that writes it, and repeat the command")
         }
         // Some readers fail at a file without lines.
-        guard (copy.map { rename($0.path, file.path) } ?? unlink(file.path)) == 0 else { throw FileProblem(file.path) }
+        guard (copy.map { rename($0.path, file.path) } ?? unlink(file.path)) == 0 else {
+            throw FileProblem(copy?.path ?? file.path)
+        }
         try synchronizeFolder(of: file.path)
         return erased
     }

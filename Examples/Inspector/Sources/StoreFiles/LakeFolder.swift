@@ -12,20 +12,23 @@ package struct LakeFolder: Sendable {
         guard try names(in: self.path).contains(where: isDay) else { return nil }
     }
 
-    /// The paths of all files, in the order of their dates.
+    /// All files, in the order of their dates, and the reasons why the files of some folders are missing here.
     ///
-    /// - Throws: A ``FileProblem`` if a folder can't be listed.
-    package func files() throws(FileProblem) -> [LakeFile] {
-        var files: [LakeFile] = []
-        for date in try names(in: path) where isDay(date) {
-            let entries = try names(in: "\(path)/\(date)")
-            files += entries.compactMap { LakeFile($0, in: "\(path)/\(date)", hasHour: false) }
-            for hour in entries where hour.hasPrefix("hour=") {
-                let names = try names(in: "\(path)/\(date)/\(hour)")
-                files += names.compactMap { LakeFile($0, in: "\(path)/\(date)/\(hour)", hasHour: true) }
+    /// - Throws: A ``FileProblem`` if the folder of the lake can't be listed.
+    package func files() throws(FileProblem) -> (files: [LakeFile], unlisted: [FileProblem]) {
+        var (files, unlisted): ([LakeFile], [FileProblem]) = ([], [])
+        func list(_ folder: String, hasHour: Bool) {
+            do throws(FileProblem) {
+                for name in try names(in: folder) {
+                    if !hasHour, name.hasPrefix("hour=") { list("\(folder)/\(name)", hasHour: true) }
+                    files += [LakeFile(name, in: folder, hasHour: hasHour)].compactMap(\.self)
+                }
+            } catch {
+                unlisted.append(error)
             }
         }
-        return files
+        for date in try names(in: path) where isDay(date) { list("\(path)/\(date)", hasHour: false) }
+        return (files, unlisted)
     }
 
     /// Where files are written before they get their names.

@@ -164,7 +164,7 @@ package struct StoreFolder: Sendable {
             let some = stores(in: self.path)
             throw NotAStore("\(path) is not the folder of a JSONLStore: pass the one that the host passes to it\(some)")
         }
-        if let lake = try LakeFolder(path), try lake.files().contains(where: { $0.isCompressed || $0.hasHour }) {
+        if let lake = try LakeFolder(path), try lake.files().files.contains(where: { $0.isCompressed || $0.hasHour }) {
             throw NotAStore("\(path) has compressed or hourly files of events: use sluice query or sluice erase")
         }
     }

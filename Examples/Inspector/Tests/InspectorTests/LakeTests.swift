@@ -40,7 +40,7 @@ struct LakeTests {
     /// The lines of all files, by the end of their paths.
     private func contents() throws -> [String: [String]] {
         var contents: [String: [String]] = [:]
-        for file in try lake().files() {
+        for file in try lake().files().files {
             var lines: [String] = []
             try file.readLines { lines.append(String(decoding: $0, as: UTF8.self)) }
             contents[String(file.path.dropFirst(folder.path.count + 1))] = lines
@@ -117,6 +117,34 @@ struct LakeTests {
         #expect(eraser.left.first?.hasSuffix("a-1.ndjson.gz is damaged: gzip can't decompress it") == true)
         #expect(eraser.left.last?.hasSuffix("living.tmp is being written: repeat the command") == true)
         #expect(try FileManager.default.contentsOfDirectory(atPath: "\(folder.path)/.writing") == ["living.tmp"])
+    }
+
+    @Test("a file whose copy can't be made is named, also if it is the folder for copies that is missing")
+    func namesFileWithoutCopy() throws {
+        try write("date=2026-01-01/a-2.ndjson.gz", try lines("ada", "bob"))
+        try FileManager.default.createSymbolicLink(
+            atPath: "\(folder.path)/.writing", withDestinationPath: "\(folder.path)/unmounted")
+        let eraser = try erase("ada")
+        #expect((eraser.events, eraser.left.count) == (0, 1))
+        #expect(try contents().values.map(\.count) == [2])
+    }
+
+    @Test(
+        "a date that can't be listed is named, and costs no other one", arguments: ["", "/hour=05"],
+        [true, false])
+    func namesFolder(hour: String, isLoop: Bool) throws {
+        for date in ["2026-01-01", "2026-01-03"] {
+            try write("date=\(date)\(hour)/a-2.ndjson", try lines("ada", "bob"))
+        }
+        let path = "\(folder.path)/date=2026-01-02\(hour)"
+        try FileManager.default.createDirectory(
+            atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+        // Root can't list it either.
+        let target = isLoop ? path : "\(folder.path)/unmounted"
+        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: target)
+        let eraser = try erase("ada")
+        #expect((eraser.events, eraser.left.count) == (2, 1))
+        #expect(eraser.left.first?.hasPrefix(path) == true)
     }
 
     @Test(

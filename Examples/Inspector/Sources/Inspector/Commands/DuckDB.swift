@@ -28,7 +28,8 @@ enum DuckDB {
     ///
     /// Files of dates and of hours have different columns, and a pattern without a file would be an error.
     static func view(of lake: LakeFolder) throws -> String? {
-        let files = try lake.files()
+        let (files, unlisted) = try lake.files()
+        if let problem = unlisted.first { throw problem }
         // In the text of a pattern, these characters have a meaning.
         let folder = lake.path.map { "*?[".contains($0) ? "[\($0)]" : String($0) }.joined()
         let parts = [false, true].compactMap { hasHour -> String? in
