@@ -10,7 +10,7 @@ extension EventLine: Sized {
 }
 
 extension DeadLetter: Sized {
-    var size: Int { line.bytes.count }
+    var size: Int { line.bytes.count + reason.utf8.count + (response?.utf8.count ?? 0) }
 }
 
 /// Elements in order of arrival, and their size. Taking the first one is O(1) amortized, because the gap that it leaves

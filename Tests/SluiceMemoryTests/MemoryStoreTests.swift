@@ -87,7 +87,7 @@ import Testing
 
     @Test("dead letters are evicted before events, oldest first")
     func deadLettersAreEvictedFirst() throws {
-        let store = try opened(capacity: 30)
+        let store = try opened(capacity: 32)
         for number in 1001...1002 { try store.append(line(number)) }
         let batch = try #require(try store.nextBatch(BatchSize(events: 10, bytes: .max)))
         let letters = batch.events.map { DeadLetter(line: $0, reason: "no", date: Timestamp(milliseconds: 0)) }
@@ -97,6 +97,24 @@ import Testing
         #expect(evicted.withLock(\.deadLetters) == 1 && evicted.withLock(\.events) == 0)
         #expect(try store.deadLetters().map(\.line.bytes) == [line(1002).bytes])
         #expect(try numbers(of: store) == [1003, 1004])
+    }
+
+    @Test(
+        "the capacity holds for the reasons and the receiver's words too",
+        arguments: [(0, 900), (900, 0), (500, 500)])
+    func wordsCount(reason: Int, response: Int) throws {
+        let store = try opened(capacity: 10_000)
+        for number in 1001...1050 { try store.append(line(number)) }
+        let batch = try #require(try store.nextBatch(BatchSize(events: 50, bytes: .max)))
+        let (reason, response) = (String(repeating: "n", count: reason), String(repeating: "o", count: response))
+        let letters = batch.events.map {
+            DeadLetter(line: $0, reason: reason, date: Timestamp(milliseconds: 0), response: response)
+        }
+        store.reject(letters, in: batch.id)
+        try store.settle(batch.id)
+        let kept = 10_000 / (10 + reason.utf8.count + response.utf8.count)
+        #expect(try store.deadLetters().map(\.line.bytes) == letters.suffix(kept).map(\.line.bytes))
+        #expect(evicted.withLock(\.deadLetters) == 50 - kept)
     }
 
     @Test("an event that is larger than the store is refused, and nothing is evicted for it")
