@@ -1,29 +1,16 @@
 /// Finds e-mail addresses: a local part, an at sign, and a host name with a dot.
 enum EmailScanner {
     static func search(_ text: UnsafeBufferPointer<UInt8>, from start: Int) -> Range<Int>? {
-        var position = start
         // Never searches before the last at sign, so each byte is examined a fixed number of times.
         var floor = start
-        while position < text.count {
-            let length = atSign(text, position)
-            guard length > 0 else {
-                position += 1
-                continue
-            }
+        for position in text.indices.dropFirst(start) where text[position] == UInt8(ascii: "@") {
             var local = position
             while local > floor, isLocal(text[local - 1]) { local -= 1 }
             while local < position, text[local] == UInt8(ascii: ".") { local += 1 }
-            if local < position, let end = hostEnd(text, from: position + length) { return local..<end }
-            position += length
-            floor = position
+            if local < position, let end = hostEnd(text, from: position + 1) { return local..<end }
+            floor = position + 1
         }
         return nil
-    }
-
-    /// The length of the at sign at an offset, or 0 without one.
-    private static func atSign(_ text: UnsafeBufferPointer<UInt8>, _ position: Int) -> Int {
-        if text[position] == UInt8(ascii: "@") { return 1 }
-        return text[position] == UInt8(ascii: "%") && text[position...].starts(with: "%40".utf8) ? 3 : 0
     }
 
     /// Fewer characters than the standard allows, because `=`, `/` and `&` occur before addresses more often than in

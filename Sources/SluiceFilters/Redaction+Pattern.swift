@@ -1,5 +1,8 @@
 extension Redaction {
-    /// A form of secret text. The scanners read UTF-8, in time that is linear in the length of the text.
+    /// A form of secret text. The time of a search is linear in the length of the text.
+    ///
+    /// A text is searched as people read it. Characters in full width, digits of all scripts and dashes count as those of ASCII, and
+    /// percent-encoded ASCII as its characters. Invisible characters don't count.
     public struct Pattern: Sendable {
         /// Returns the first match that begins at an offset or later.
         typealias Search = @Sendable (_ text: UnsafeBufferPointer<UInt8>, _ start: Int) -> Range<Int>?
@@ -8,7 +11,7 @@ extension Redaction {
         let appliesToNumbers: Bool
         let search: Search
 
-        /// E-mail addresses, also with a percent-encoded at sign. A match becomes `[email]`.
+        /// E-mail addresses. A match becomes `[email]`.
         public static let email = Pattern(mark: "[email]", appliesToNumbers: false, search: EmailScanner.search)
 
         /// Payment cards. A match becomes `[card]`.
@@ -28,19 +31,37 @@ extension Redaction {
 
         /// Returns the text with all matches replaced, or nil without a match.
         func replacing(in text: String) -> String? {
-            var text = text
-            return text.withUTF8 { utf8 in
-                var result: [UInt8] = []
-                var copied = 0
-                while let match = search(utf8, copied) {
-                    result += utf8[copied..<match.lowerBound]
-                    result += mark.utf8
-                    copied = match.upperBound
+            var utf8 = text
+            return utf8.withUTF8 { utf8 in
+                let isPlain = utf8.allSatisfy { $0 != UInt8(ascii: "%") && !$0.isBeyondASCII }
+                let (bytes, offsets) = isPlain ? ([], []) : Pattern.plain(text)
+                return bytes.withUnsafeBufferPointer { plain in
+                    func offset(_ position: Int) -> Int { isPlain ? position : offsets[position] }
+                    var (result, end) = ([UInt8](), 0)
+                    while let match = search(isPlain ? utf8 : plain, end) {
+                        result += utf8[offset(end)..<offset(match.lowerBound)]
+                        result += mark.utf8
+                        end = match.upperBound
+                    }
+                    return end == 0 ? nil : String(decoding: result + utf8[offset(end)...], as: UTF8.self)
                 }
-                if copied == 0 { return nil }
-                result += utf8[copied...]
-                return String(decoding: result, as: UTF8.self)
             }
+        }
+
+        /// The text as people read it, and the offset of each byte in the original. Invisible characters are left out.
+        private static func plain(_ text: String) -> (bytes: [UInt8], offsets: [Int]) {
+            var (bytes, offsets, offset, rest) = ([UInt8](), [Int](), 0, text.unicodeScalars[...])
+            while let first = rest.popFirst() {
+                let code = first == "%" ? UInt8(String(rest.prefix(2)), radix: 16) ?? 0 : 0
+                let isEscape = (0x20...0x7E).contains(code)
+                let scalar = isEscape ? Unicode.Scalar(code) : first.narrow
+                let seen = scalar.properties.isDefaultIgnorableCodePoint ? "" : String(scalar)
+                bytes += seen.utf8
+                offsets += repeatElement(offset, count: seen.utf8.count)
+                if isEscape { rest.removeFirst(2) }
+                offset += isEscape ? 3 : UTF8.width(first)
+            }
+            return (bytes, offsets + [offset])
         }
     }
 }

@@ -30,6 +30,11 @@ import Testing
         ("0.4111111111111111", nil),  // a fraction
         ("41111111111111114111111111111111", nil),  // a longer number
         ("0000000000000000", nil), ("", nil),
+        ("\u{FF14}111\u{3000}1111\u{3000}1111\u{3000}111\u{FF11}\u{3067}\u{3059}", "[card]\u{3067}\u{3059}"),
+        ("\u{664}\u{661}11 1111 1111 1111", "[card]"), ("\u{FF10}\u{FF0E}4111111111111111", nil),
+        ("4111\u{2011}1111\u{2013}1111-1111", "[card]"),
+        ("\u{2764}\u{FE0F}411\u{200B}1111111111111", "\u{2764}\u{FE0F}[card]"),
+        ("?card=4111%201111%201111%201111&x=%E4%BD%A0", "?card=[card]&x=%E4%BD%A0"), ("4111%+41111%4", nil),
     ]
 
     static let emails: [(String, String?)] = [
@@ -40,6 +45,8 @@ import Testing
         ("用户@例子.公司", "[email]"), ("a@b.xn--p1ai", "[email]"), (".bob@example.org", ".[email]"),
         ("bob@example.org.7", "[email].7"), ("a@b@c.de", "a@[email]"), ("😀bob@example.org😀", "[email]"),
         ("user@localhost", nil), ("@example.org", nil), ("bob@", nil), ("@", nil), ("bob@example.c", nil),
+        ("\u{FF42}ob\u{FF20}example\u{FF0E}org\u{3000}x", "[email]\u{3000}x"), ("bob@exam\u{AD}ple.org", "[email]"),
+        ("bob%40example%2Eorg", "[email]"), ("\u{FF42}ob\u{FF20}x", nil),
         ("bob@1.2.3.4", nil), ("pkg@1.2.3", nil), ("50%40 is no at sign", nil), ("meet @ noon.ish", nil), ("%4", nil),
         ("", nil),
     ]
@@ -58,6 +65,10 @@ import Testing
         ("01\u{A0}23\u{A0}45\u{A0}67\u{A0}89", "[phone]"), ("030  1234567", "[phone]"),
         ("+49  30  1234567", "[phone]"), ("+49.30.1234567", "[phone]"), ("0049.30.1234567", "[phone]"),
         ("01.23.45.67.89", "[phone]"), ("0171.123.4567", "[phone]"), ("020.7946.0958.", "[phone]."),
+        ("\u{FF0B}\u{FF18}\u{FF11}\u{FF0D}\u{FF19}\u{FF10}\u{FF0D}1234\u{FF0D}5678", "[phone]"),
+        ("+49\u{2011}30\u{2011}1234567", "[phone]"), ("?to=%2B49301234567", "?to=[phone]"),
+        ("\u{6F0}21\u{2012}12345678", "[phone]"), ("+49\u{2060}301234567", "[phone]"),
+        ("2026\u{2011}11\u{2011}21", nil), ("12\u{FF1A}30\u{FF1A}45", nil),
         ("1\u{202F}030\u{202F}123\u{202F}456 €", nil), ("12\u{A0}345\u{A0}678", nil),
         ("+1\u{202F}234\u{202F}567 €", nil), ("+12\u{A0}345.67", nil), ("01\u{A0}02\u{A0}2026", nil),
         ("052.5200066", nil), ("04807.038123", nil), ("010.020.030.040", nil), ("01.02.2026", nil),

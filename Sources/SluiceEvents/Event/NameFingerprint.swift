@@ -123,9 +123,15 @@ package struct CaseInsensitiveNames: Sendable {
 }
 
 extension Unicode.Scalar {
-    /// The ASCII character for one in full width, such as U+FF1D for an equals sign.
+    /// The ASCII character that people read: for one in full width, such as U+FF1D for an equals sign, for a digit of any script
+    /// and for a dash.
     package var narrow: Unicode.Scalar {
-        (0xFF01...0xFF5E).contains(value) ? Unicode.Scalar(UInt8(value - 0xFEE0)) : self
+        switch properties.generalCategory {
+        case _ where (0xFF01...0xFF5E).contains(value): Unicode.Scalar(UInt8(value - 0xFEE0))
+        case .decimalNumber: Unicode.Scalar(UInt8(ascii: "0") + UInt8(properties.numericValue ?? 0))
+        case .dashPunctuation: "-"
+        default: value == 0x3000 ? " " : self
+        }
     }
 
     /// Whether it is ASCII without the differences of case and of Unicode's spellings, such as the Kelvin sign.

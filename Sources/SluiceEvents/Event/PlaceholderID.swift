@@ -88,7 +88,6 @@ package enum PlaceholderID {
             switch properties.generalCategory {
             case _ where scalar.isASCII: plain.append(scalar)
             case _ where scalar.isBlank && !properties.isWhitespace: break
-            case .decimalNumber: plain.append(contentsOf: "\(Int(properties.numericValue ?? 0))".unicodeScalars)
             case .openPunctuation: plain.append("(")
             case .closePunctuation: plain.append(")")
             case .otherNumber, .mathSymbol, .currencySymbol, .otherSymbol,
