@@ -132,7 +132,7 @@ enum PhoneScanner {
         return groups[end - 1].range.upperBound
     }
 
-    /// `030 1234567`, `0171/1234567`, `(020) 7946 0958` or `01 23 45 67 89`, but not a date.
+    /// `030 1234567`, `0171/1234567`, `(020) 7946 0958`, `03-1234-5678` or `01 23 45 67 89`, but not a date.
     private static func nationalEnd(of groups: [Group]) -> Int? {
         let end = groups.indices.dropFirst().first { index in
             switch groups[index].separator {
@@ -144,7 +144,8 @@ enum PhoneScanner {
         let groups = groups[..<(end ?? groups.endIndex)]
         let isInPairs = groups.count >= 5 && groups.prefix(5).allSatisfy { $0.count == 2 }
         if isInPairs { return groups[4].range.upperBound }
-        guard let first = groups.first, (3...5).contains(first.count), groups.count > 1 else { return nil }
+        // A date begins with two groups of two.
+        guard groups.count > 1, 2...5 ~= groups[0].count, max(groups[0].count, groups[1].count) > 2 else { return nil }
         return longest(Array(groups), digits: 9...12)
     }
 

@@ -24,7 +24,7 @@ extension Redaction {
         /// Phone numbers. A match becomes `[phone]`.
         ///
         /// A phone number has an international form (`+49 30 1234567`), the North American form (`(555) 123-4567`), or
-        /// a leading zero and a gap (`030 1234567`, `01.23.45.67.89`). The gaps can be blanks beyond ASCII, such as
+        /// a leading zero and a gap (`030 1234567`, `03-1234-5678`). The gaps can be blanks beyond ASCII, such as
         /// no-break spaces. Digits that have neither a gap nor a `+` don't match, because too many other numbers look
         /// like that.
         public static let phone = Pattern(mark: "[phone]", appliesToNumbers: false, search: PhoneScanner.search)
