@@ -110,9 +110,9 @@ public final class AutoProperties: Processor {
     /// ```
     ///
     /// - Parameters:
-    ///   - appName: `$app_name`; nil for the bundle's name on Apple's platforms and the program's elsewhere.
-    ///   - appVersion: `$app_version`; nil for the bundle's version on Apple's platforms. Pass it elsewhere.
-    ///   - appBuild: `$app_build`; nil for the number of the bundle's build on Apple's platforms. Pass it elsewhere.
+    ///   - appName: `$app_name`; nil or blank for the bundle's name on Apple's platforms and the program's elsewhere.
+    ///   - appVersion: `$app_version`; nil or blank for the bundle's version on Apple's platforms. Pass it elsewhere.
+    ///   - appBuild: `$app_build`; nil or blank for the number of the bundle's build on Apple's platforms. Pass it elsewhere.
     ///   - excluded: The names of automatic properties to leave out, such as `$carrier`. Your own events and super
     ///     properties can still have them. An unknown name is an error when the pipeline is built.
     ///   - included: The names of ``optionalNames`` to add. Any other name is an error when the pipeline is built.
@@ -136,6 +136,7 @@ public final class AutoProperties: Processor {
         unfitNames = included.subtracting(AutoProperties.optionalNames.subtracting(excluded))
             .union(excluded.subtracting(AutoProperties.names))
         var automatic = Properties(known: ["$app_name": appName, "$app_version": appVersion, "$app_build": appBuild])
+        automatic.removeAll { $0.value.string?.isBlank == true }
         automatic.addDefaults(system.collect())
         automatic["$lib"] = .string(LibraryVersion.name)
         automatic["$lib_version"] = .string(LibraryVersion.current)

@@ -12,7 +12,7 @@ struct AppVersion: Sendable, Equatable {
 
     /// Blank texts are unknown.
     init(number: String? = nil, build: String? = nil) {
-        func known(_ text: String?) -> String? { text?.allSatisfy(\.isWhitespace) == false ? text : nil }
+        func known(_ text: String?) -> String? { text?.isBlank == false ? text : nil }
         self.number = known(number)
         self.build = known(build)
     }

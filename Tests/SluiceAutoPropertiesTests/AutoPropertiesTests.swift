@@ -42,6 +42,15 @@ struct AutoPropertiesTests {
         #expect(own["$process_name"] == "shopd")
     }
 
+    @Test("a blank name or version is unknown", arguments: ["", " ", "\n", "\u{A0}", "\u{3164}", "\u{FEFF}"])
+    func blankArgumentsAreUnknown(text: String) throws {
+        let system = SystemReader(program: "/usr/bin/shopd")
+        let own = try #require(
+            AutoProperties(appName: text, appVersion: text, appBuild: text, system: system).processed()
+        ).properties
+        #expect(own["$app_name"] == "shopd" && own["$app_version"] == nil && own["$app_build"] == nil)
+    }
+
     @Test(
         "the program is the file that runs, whatever its link is called",
         arguments: [
