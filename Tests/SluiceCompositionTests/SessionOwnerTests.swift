@@ -64,6 +64,22 @@ import Testing
         await pipeline.shutdown(timeout: .seconds(600))
     }
 
+    @Test("verbs before the pipeline have a session if the user is still the same", arguments: orders, [0, 1, 2, 3])
+    func earlyVerbsHaveOneUser(order: String, changes: Int) async throws {
+        try identity.join(group: "acme", ofType: "company")
+        for change in 0..<changes {
+            if change == 1 { try identity.erase() } else { try identity.reset() }
+            identity.profile.set(["change": change])
+        }
+        let pipeline = try pipeline(order, Inserter {})
+        pipeline.track("After")
+        let inSession = store.events.filter { $0.properties["$session_id"] != nil && !$0.name.hasPrefix("$Session") }
+        #expect(store.events.count == changes + 3)
+        #expect(inSession.map(\.name) == [changes == 0 ? "$GroupIdentify" : "$ProfileSet", "After"])
+        #expect(users.map(\.count) == [1])
+        await pipeline.shutdown(timeout: .seconds(600))
+    }
+
     /// Tracks on another thread while the user is erased.
     private final class Tracker: Processor {
         let pipeline = Locked<Pipeline?>(nil)

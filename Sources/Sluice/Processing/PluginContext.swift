@@ -178,6 +178,13 @@ public final class PluginContext: Sendable {
         }
         if isDone == nil { run() }
         if let failure { throw failure }
+        // Before the pipeline, the events so far are another user's: none begins the session of the next one.
+        early.withLock { early in
+            let calls = early?.calls ?? []
+            early?.calls = calls.map { number, enter in
+                (number, { chain in chain.path.changingUser(by: nil) { enter(chain) } })
+            }
+        }
     }
 
     /// Whether an event was on its way when the user changed: it can have the ids of one user and the session of the other.
