@@ -129,11 +129,13 @@ struct RouteJournal: Sendable {
     }
 
     /// Reports a failure before a pause, once until the receiver accepts events, or until it needs the host's help. While events
-    /// are searched for, or with a reason that was reported, a few failures in a row and short pauses are nothing new.
+    /// are searched for, or with a reason that was reported, a few failures in a row and short pauses are nothing new. In a search,
+    /// a row without a pause says nothing against the receiver.
     mutating func reportDoubt(_ failure: Answer.Failure, row: Int, isSearching: Bool, pause: Duration) {
         let kind = failure.kind == .refused ? Diagnostic.Kind.paused : .retrying
         guard doubt == nil || doubt == .retrying && kind == .paused,
-            row >= 8 || !isSearching && (pause > .seconds(60) || !doubts.contains(failure.reason))
+            row >= 8 && (pause > .zero || !isSearching)
+                || !isSearching && (pause > .seconds(60) || !doubts.contains(failure.reason))
         else { return }
         doubt = kind
         _ = doubts.add(1, failure.reason)

@@ -100,6 +100,23 @@ struct FailureReasonTests {
         }
     }
 
+    @Test("a receiver that accepts others is not in doubt, however often blamed events fail", arguments: [0, 429])
+    func searchIsNoOutage(status: Int) async throws {
+        let bench = try Bench(
+            ScriptedTransport { _, batch in
+                let isBad = batch.events.contains { String(decoding: $0.bytes, as: UTF8.self).contains("Event 1") }
+                return .answer(isBad ? RuleWorld.verdicts(status) : .all(.accepted, status: 200))
+            })
+        for number in 0..<60 {
+            if number == 40 { bench.trackWhilePaused(20) }
+            for _ in 0..<12 { await bench.pipeline.flush() }
+            bench.pipeline.track("Good")
+        }
+        #expect(bench.ledger.delivered == 68 && bench.ledger.setAside == 11)
+        // The first rows, of events that are not blamed yet, are doubts.
+        #expect(bench.diagnostics.count { $0.kind == .retrying } <= 2, "\(bench.diagnostics.map(\.kind))")
+    }
+
     @Test("a batch that the transport finds too large is sent in parts, and has not failed")
     func oversizedBatchHasNotFailed() async throws {
         let bench = try Bench(ScriptedTransport([.answer(.all(.tooLarge()))]))
