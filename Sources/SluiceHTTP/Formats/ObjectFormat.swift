@@ -55,8 +55,8 @@ struct ObjectFormat: WireFormat {
         case (403, "RequestTimeTooSkewed"):
             .hold(reason: "the clock differs too much from the store's; set it")
         case (501, _): .hold(reason: "the store doesn't know If-None-Match; pass replaces: true")
-        // No answer of a store is about single events, nor is one of another server, which has no code.
-        case (400, _), (422, _): .hold(reason: "the store refuses the request; check the URL and the region")
+        // No answer of a store is about single events.
+        case (400, _?): .hold(reason: "the store refuses the request; check the URL and the region")
         default: response.verdict
         }
     }
