@@ -80,6 +80,18 @@ import Testing
         await pipeline.shutdown(timeout: .seconds(600))
     }
 
+    @Test("any number of changes before the pipeline is like one")
+    func earlyChangesAreOne() async throws {
+        try identity.join(group: "acme", ofType: "company")
+        // One step of the stack for each would end the process.
+        for _ in 0..<20_000 { try identity.reset() }
+        let pipeline = try pipeline(Self.orders[0], Inserter {})
+        pipeline.track("After")
+        #expect(store.events.first?.properties["$session_id"] == nil)
+        #expect(users.map(\.count) == [1])
+        await pipeline.shutdown(timeout: .seconds(600))
+    }
+
     /// Tracks on another thread while the user is erased.
     private final class Tracker: Processor {
         let pipeline = Locked<Pipeline?>(nil)

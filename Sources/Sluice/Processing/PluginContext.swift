@@ -39,6 +39,8 @@ public final class PluginContext: Sendable {
     let place = Published(Place(nil, 0, environment, isOpen: false))
     /// Nil when the pipeline is built.
     private let early = Locked<Early?>(Early())
+    /// The number of the last change of the user. Early calls before it are another user's.
+    private let lastUserChange = Locked(0)
     let held = Locked(Held())
 
     /// Creates a context that is not connected to a pipeline yet.
@@ -141,8 +143,11 @@ public final class PluginContext: Sendable {
             guard let count = early?.calls.count else { return false }
             if event.id != id { return true }
             if count < PluginContext.maximumEvents {
-                let enter: @Sendable (Chain) -> Void = { [unowned self] in
-                    _ = $0.track("", [:], event.priority, id: event.id, by: self) { $0 = event }
+                let enter: @Sendable (Chain) -> Void = { [unowned self] chain in
+                    let track = { _ = chain.track("", [:], event.priority, id: event.id, by: self) { $0 = event } }
+                    // An event of the former user begins no session of the next one.
+                    let isFormer = number < lastUserChange.withLock(\.self)
+                    if isFormer { chain.path.changingUser(by: nil, track) } else { track() }
                 }
                 early?.calls.append((isFirst ? .min + number : number, enter))
             } else {
@@ -178,13 +183,7 @@ public final class PluginContext: Sendable {
         }
         if isDone == nil { run() }
         if let failure { throw failure }
-        // Before the pipeline, the events so far are another user's: none begins the session of the next one.
-        early.withLock { early in
-            let calls = early?.calls ?? []
-            early?.calls = calls.map { number, enter in
-                (number, { chain in chain.path.changingUser(by: nil) { enter(chain) } })
-            }
-        }
+        lastUserChange.withLock { $0 = newCall() }
     }
 
     /// Whether an event was on its way when the user changed: it can have the ids of one user and the session of the other.
