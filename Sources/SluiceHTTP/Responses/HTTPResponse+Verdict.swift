@@ -76,9 +76,10 @@ extension HTTPResponse {
         return .milliseconds(min(max(milliseconds, 0), 3_600_000))
     }
 
-    /// Whether the body is a page for a browser, as captive portals and gateways write it instead of the backend.
+    /// Whether the body is a page for a browser, as captive portals and gateways write it instead of the backend. Without a body,
+    /// the type is the default of a server, such as Flask.
     var isPage: Bool {
-        if header("Content-Type")?.lowercased().hasPrefix("text/html") ?? false { return true }
+        if !body.isEmpty, header("Content-Type")?.lowercased().hasPrefix("text/html") ?? false { return true }
         let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
         return body.first { $0 > 0x20 && !byteOrderMark.contains($0) } == UInt8(ascii: "<")
     }

@@ -78,11 +78,15 @@ struct ObjectFormatTests {
         #expect(verdicts.list(of: 2).map(\.kind) == [.hold, .hold])
     }
 
-    @Test("a page with an ETag, as servers of pages add it, confirms no object")
-    func pageIsHeld() async throws {
-        let answer = HTTPResponse(status: 200, headers: [("ETag", "W/\"1\"")], body: Array("<!DOCTYPE html>".utf8))
+    @Test(
+        "a page with an ETag, as servers of pages add it, confirms no object",
+        arguments: [("<!DOCTYPE html>", true), ("", false)])
+    func pageIsHeld(body: String, isPage: Bool) async throws {
+        // moto gives this type to its empty answers.
+        let headers = [("ETag", "W/\"1\""), ("Content-Type", "text/html; charset=utf-8")]
+        let answer = HTTPResponse(status: 200, headers: headers, body: Array(body.utf8))
         let (_, verdicts) = try await Self.sent(Self.batch(days: [0]), Self.format, answers: [answer])
-        #expect(verdicts.list(of: 1).map(\.kind) == [.hold])
+        #expect(verdicts.list(of: 1).map(\.kind) == [isPage ? .hold : .accepted])
     }
 
     @Test("a signature for S3 is the published one of its documentation")
