@@ -1,8 +1,8 @@
 extension Redaction {
     /// A form of secret text. The time of a search is linear in the length of the text.
     ///
-    /// A text is searched as people read it. Characters in full width, digits of all scripts and dashes count as those of ASCII, and
-    /// percent-encoded ASCII as its characters. Invisible characters don't count.
+    /// Patterns match text the way people read it: full-width characters, digits of any script, and dashes match their ASCII
+    /// forms, and percent-encoded ASCII matches the characters that it stands for. Invisible characters are ignored.
     public struct Pattern: Sendable {
         /// Returns the first match that begins at an offset or later.
         typealias Search = @Sendable (_ text: UnsafeBufferPointer<UInt8>, _ start: Int) -> Range<Int>?

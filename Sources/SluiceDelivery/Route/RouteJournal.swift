@@ -134,8 +134,8 @@ struct RouteJournal: Sendable {
     mutating func reportDoubt(_ failure: Answer.Failure, row: Int, isSearching: Bool, pause: Duration) {
         let kind = failure.kind == .refused ? Diagnostic.Kind.paused : .retrying
         guard doubt == nil || doubt == .retrying && kind == .paused,
-            row >= 8 && (pause > .zero || !isSearching)
-                || !isSearching && (pause > .seconds(60) || !doubts.contains(failure.reason))
+            isSearching
+                ? row >= 8 && pause > .zero : row >= 8 || pause > .seconds(60) || !doubts.contains(failure.reason)
         else { return }
         doubt = kind
         _ = doubts.add(1, failure.reason)

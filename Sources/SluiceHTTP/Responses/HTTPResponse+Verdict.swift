@@ -76,8 +76,8 @@ extension HTTPResponse {
         return .milliseconds(min(max(milliseconds, 0), 3_600_000))
     }
 
-    /// Whether the body is a page for a browser, as captive portals and gateways write it instead of the backend. Without a body,
-    /// the type is the default of a server, such as Flask.
+    /// Whether the body is a page for a browser, as captive portals and gateways write it instead of the backend. PHP, Django
+    /// and Flask give empty responses this type, too, so it says nothing without a body.
     var isPage: Bool {
         if !body.isEmpty, header("Content-Type")?.lowercased().hasPrefix("text/html") ?? false { return true }
         let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]

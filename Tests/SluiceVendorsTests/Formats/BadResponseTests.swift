@@ -77,4 +77,19 @@ struct BadResponseTests {
             }
         }
     }
+    @Test(
+        "the type of a page says nothing without a body", arguments: FormatSample.all,
+        ["text/html", "TEXT/HTML; charset=x"])
+    func emptyBodyIsNoPage(sample: FormatSample, type: String) throws {
+        for status in Self.statuses {
+            for body in Body.allCases {
+                let response = HTTPResponse(
+                    status: status, headers: [("content-type", type)], body: Array(body.rawValue.utf8))
+                let fates = Set(try sample.wire.verdicts(for: .allKinds(), from: response).fates(of: 3))
+                // Loki's 204 has no body.
+                let isConfirmed = (body == .empty || sample.name == "loki") && isConfirmed(sample.name, status, body)
+                #expect(fates.contains(.accepted) == isConfirmed, "\(status) \(body): \(fates)")
+            }
+        }
+    }
 }
