@@ -103,8 +103,8 @@ public final class HTTPTransport: Transport {
     /// hour only, requests for single hours follow, 16 at most: the other hours are sent later.
     ///
     /// A response counts only for the events of its request. If a request gets no response, the remaining requests are
-    /// not sent, and their events are retried. The same holds for a request for an hour that gets an answer that isn't about
-    /// its events, such as a 429.
+    /// not sent, and their events are retried. If a response names a time, the remaining requests to this endpoint aren't sent
+    /// either. The same holds for a request for an hour that gets an answer that isn't about its events, such as a 429.
     ///
     /// - Throws: An error if there was no complete response.
     public func send(_ batch: Batch) async throws -> Verdicts {
@@ -115,19 +115,28 @@ public final class HTTPTransport: Transport {
             url: url, sendTime: Timestamp(milliseconds: wall.milliseconds &+ skew), retryCount: batch.retryCount)
         blank.id = requestIDs.withLock { $0.id(of: batch.id, at: blank.sendTime) }.description
         blank.setHeader("X-Sent-At", blank.sendTime.description)
-        let requests = format.requests(of: batch)
+        var requests = format.requests(of: batch)
         var results: [(events: [Int], verdicts: Verdicts)] = []
-        for (number, request) in requests.enumerated() {
-            blank.endpoint = request.endpoint
-            if request.endpoint.isEmpty, requests.count == 1 { return try await send(batch, blank) }
+        while let (endpoint, events) = requests.first {
+            blank.endpoint = endpoint
             do {
-                results.append((request.events, try await send(Batch(batch, request.events), blank)))
+                let isWhole = events.count == batch.events.count
+                let verdicts = try await send(isWhole ? batch : Batch(batch, events), blank)
+                // A time that an endpoint names is for all requests to it.
+                let isAnswered = { (request: (endpoint: String, events: [Int])) in
+                    verdicts.hasTime
+                        ? request.endpoint.isPlace(of: endpoint) : request.endpoint.hasBytes(of: endpoint)
+                }
+                results.append((requests.filter(isAnswered).flatMap(\.events), verdicts))
+                requests.removeAll(where: isAnswered)
             } catch {
                 guard !results.isEmpty else { throw error }
-                results.append((requests[number...].flatMap(\.events), .all(.retry(after: nil, reason: error.reason))))
+                results.append((requests.flatMap(\.events), .all(.retry(after: nil, reason: error.reason))))
                 break
             }
         }
+        // The endpoint without a name is the receiver itself.
+        if results.count == 1, blank.endpoint.isPlace(of: "") { return results[0].verdicts }
         return .merging(results, of: batch.events.count)
     }
 

@@ -32,6 +32,13 @@ extension WireFormat {
     }
 }
 
+extension String {
+    /// Whether requests with these names go to one endpoint.
+    func isPlace(of other: String) -> Bool {
+        utf8.prefix { $0 != 0 }.elementsEqual(other.utf8.prefix { $0 != 0 })
+    }
+}
+
 extension Verdicts {
     /// Merges the verdicts on a batch that was sent in several requests.
     ///
@@ -49,7 +56,9 @@ extension Verdicts {
         let wholes = results.compactMap(\.verdicts.whole)
         let status = results.compactMap(\.verdicts.status).last
         // A time that an endpoint names is for its events.
-        if let whole = wholes.first, wholes.count == results.count, wholes.allSatisfy({ $0 == whole }), !whole.hasTime {
+        if let whole = wholes.first, wholes.count == results.count, wholes.allSatisfy({ $0 == whole }),
+            !results.contains(where: \.verdicts.hasTime)
+        {
             var merged = Verdicts.all(whole, status: status)
             merged.response = results.compactMap(\.verdicts.response).last
             return merged
@@ -72,6 +81,9 @@ extension Verdicts {
     /// The verdict on all events together. Nil for one on each.
     private var whole: Verdict? { if case .all(let verdict) = kind { verdict } else { nil } }
 
+    /// Whether it is one answer that names a time.
+    var hasTime: Bool { if case .retry(let after?) = whole?.kind { after > .zero } else { false } }
+
     /// Whether it is one answer about the receiver, and not about the events.
     var isOfReceiver: Bool { whole.map { $0.rank >= Verdict.hold(reason: "").rank } ?? false }
 
@@ -84,8 +96,6 @@ extension Verdicts {
 }
 
 extension Verdict {
-    fileprivate var hasTime: Bool { if case .retry(let after?) = kind { after > .zero } else { false } }
-
     /// Which of two verdicts on one event counts: the higher one.
     fileprivate var rank: Int {
         switch kind {

@@ -72,9 +72,11 @@ public protocol WireFormat: Sendable {
     /// ``HTTPResponse/endpoint``. The requests of a batch are sent one after another, in the order of their first events,
     /// after any response, also a refusal. If a request gets no response, the remaining ones aren't sent. An event can
     /// therefore arrive before an earlier one with another name. An event with several names is accepted if each of its
-    /// requests is. By default, all events have the same name, which is empty. If a response asks for a time, such as by
-    /// Retry-After, the events of its request wait for it, and the whole route if this is the only request and its name is
-    /// empty.
+    /// requests is. By default, all events have the same name, which is empty.
+    ///
+    /// What follows a zero byte in a name only divides the requests to one endpoint: `"\0" + userID` makes a request for each
+    /// user. If a response asks for a time, such as by Retry-After, the events for its endpoint wait for it, and the remaining
+    /// requests to it aren't sent. The whole route waits if all events of the batch are for the endpoint without a name.
     ///
     /// - Parameter line: An event. The names must depend on nothing else.
     /// - Returns: At least one name of an endpoint, such as the last segment of its path.

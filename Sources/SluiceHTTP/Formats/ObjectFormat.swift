@@ -17,15 +17,17 @@ struct ObjectFormat: WireFormat {
 
     func validate() throws(SluiceError) { try ArgumentCheck.aws(region: region, accessKey, secretKey) }
 
-    func endpoints(for line: EventLine) throws -> [String] { [calendar.folder(of: calendar.local(try line.time()))] }
+    func endpoints(for line: EventLine) throws -> [String] {
+        ["\0" + calendar.folder(of: calendar.local(try line.time()))]
+    }
 
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
         for line in batch.events { _ = try line.time() }
         let lines = batch.lines()
         let file = Deflater.system.flatMap { Gzip.file(of: lines, by: $0) }
         request.method = "PUT"
-        request.appendPath(
-            request.endpoint.split(separator: "/").map { String($0) } + [EventFile(batch).name(isGzip: file != nil)])
+        let folder = request.endpoint.dropFirst().split(separator: "/").map { String($0) }
+        request.appendPath(folder + [EventFile(batch).name(isGzip: file != nil)])
         request.body = file ?? lines
         // Not the header Content-Encoding: readers decompress by the name, and would do it twice.
         request.setHeader("Content-Type", file == nil ? "application/x-ndjson" : "application/gzip")

@@ -25,7 +25,7 @@ struct GoogleAnalyticsFormat: WireFormat {
 
     func endpoints(for line: EventLine) throws -> [String] {
         let event = try line.vendorRecord()
-        return [Self.client(of: event) + "\0" + (event.userID ?? "")]
+        return ["\0" + Self.client(of: event) + "\0" + (event.userID ?? "")]
     }
 
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {

@@ -144,6 +144,57 @@ struct SeveralRequestsTests {
         }
     }
 
+    @Test(
+        "a time is for all requests that only divide an endpoint, and they aren't sent",
+        arguments: [HTTPFormat.googleAnalytics(measurementID: "G-1", apiSecret: "k"), .objects(region: "r")])
+    func timesAreForDividedEndpoints(format: HTTPFormat) async throws {
+        let lines = try (0..<9).map { number in
+            var event = Event.numbered(number % 3)
+            event.time = Timestamp(milliseconds: Int64(number % 3) * 86_400_000)
+            event.anonymousID = "u\(number % 3)"
+            return try EventLine(event)
+        }
+        let batch = Batch(id: 1, events: lines)
+        for (accepted, status, seconds, requests) in [(0, 429, 7, 1), (0, 503, 7, 1), (1, 429, 7, 2), (0, 503, nil, 3)]
+        {
+            let count = Locked(0)
+            let client = KeepingClient { _, _ in
+                if count.withLock({
+                    $0 += 1; return $0 <= accepted
+                }) {
+                    return HTTPResponse(200, "", headers: [("ETag", "a")])
+                }
+                return HTTPResponse(status: status, headers: seconds.map { [("Retry-After", "\($0)")] } ?? [])
+            }
+            let verdicts = try await client.transport(format).send(batch)
+            #expect(client.requests.count == requests)
+            let retry = Verdict.Kind.retry(after: seconds.map { .seconds($0) })
+            if case .all(let verdict) = verdicts.kind {
+                #expect(accepted == 0 && verdict.kind == retry)
+            } else {
+                #expect(verdicts.each.map(\.kind) == (0..<9).map { $0 % 3 < accepted ? .accepted : retry })
+            }
+        }
+    }
+
+    @Test("a throttled Google Analytics gets no other request before its time")
+    func throttledReceiverIsLeftAlone() async throws {
+        let time = VirtualTime()
+        let client = KeepingClient { _, _ in HTTPResponse(status: 429, headers: [("Retry-After", "60")]) }
+        let pipeline = try Pipeline(environment: .seeded(time)) {
+            MemoryStore()
+            client.transport(.googleAnalytics(measurementID: "G-1", apiSecret: "k"))
+        }
+        for number in 0..<1_000 { pipeline.track("Bought") { $0.anonymousID = "u\(number % 7)" } }
+        for second in 1...120 {
+            await pipeline.flush()
+            time.advance(by: .seconds(1))
+            #expect(client.requests.count <= 1 + second / 60)
+        }
+        #expect(client.requests.count > 1)
+        pipeline.pauseDelivery()
+    }
+
     @Test("without a response, the requests behind it are not tried, and the results before it count")
     func noResponseEndsSending() async throws {
         let client = KeepingClient { request, _ in
