@@ -121,10 +121,10 @@ public struct Verdicts: Sendable, Hashable {
     /// let mixed = Verdicts.each([.accepted, .rejected(reason: "the name is too long")])
     /// ```
     ///
-    /// A ``Verdict/retry(after:reason:)`` with a time in the list sets that event aside, and the other events go on. With
-    /// `after: .zero` the route resends it without a pause if another event is accepted or named as invalid. Use that for a
-    /// receiver that takes a request only as a whole, without the events that it names. A list of the wrong length counts as a
-    /// retry of the whole batch.
+    /// A ``Verdict/retry(after:reason:)`` in the list sets that event aside, for its time or for a while that grows, and the
+    /// other events go on. With `after: .zero` the route resends it without a pause if another event is accepted or named as
+    /// invalid. Use that for a receiver that takes a request only as a whole, without the events that it names. A list of the
+    /// wrong length counts as a retry of the whole batch.
     public static func each(_ verdicts: [Verdict], status: Int? = nil) -> Verdicts {
         Verdicts(kind: .each(verdicts), status: status)
     }

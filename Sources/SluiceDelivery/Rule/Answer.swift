@@ -9,8 +9,8 @@ struct Answer: Sendable {
     /// Events that become dead letters without doubt: the format can't send them, or the receiver refused them by name and
     /// judged the others differently.
     var dead: [(index: Int, failure: Failure)] = []
-    /// Events to send later, because the receiver has named them and a time.
-    var later: [(index: Int, after: Duration)] = []
+    /// Events to send later, because the receiver has named them. None of them is at fault.
+    var later: [(index: Int, failure: Failure)] = []
     /// Events whose attempt failed, in groups: an event that was named is a group by itself.
     var failed: [[Int]] = []
     /// Why the attempt failed; nil if it did not.
@@ -86,8 +86,11 @@ extension Answer {
             case .accepted, .duplicate: accepted.append(index)
             case .rejected: named.append(index)
             case .retry(.zero?): rest.append(index)
-            case .retry(let after?): later.append((index, after))
-            case .retry(nil), .tooLarge, .split, .hold: others.append(index)
+            case .retry:
+                let failure = Failure(list[index], verdicts, isNamed: true)
+                let isLater = failure.after != nil || failure.kind == .passing
+                if isLater { later.append((index, failure)) } else { others.append(index) }
+            case .tooLarge, .split, .hold: others.append(index)
             case .unsendable: break
             }
         }

@@ -14,6 +14,8 @@ struct Blame: Sendable {
         var due = Duration.past
         /// The time that the receiver has named for it, which nothing ends early.
         var named = Duration.past
+        /// Why the receiver has named it for later.
+        var word: Answer.Failure?
     }
 
     private var marks: [EventKey: Mark] = [:]
@@ -33,6 +35,7 @@ struct Blame: Sendable {
     /// many events, and the search always ends with the ones that failed most often.
     private static let guilt = 1e-9
     private static let mostCauses = 256
+    private static let mostTries = 12
 
     // MARK: The receiver
 
@@ -84,13 +87,17 @@ struct Blame: Sendable {
     /// Whether the receiver accepts events, and others are blamed.
     var isSearching: Bool { causes.values.contains { weights[$0.witnesses] > 0 } }
 
+    /// The events that the receiver has named for later so often that they leave if the store is crowded.
+    var throttled: [EventKey] { marks.filter { $1.word != nil && $1.tries > Self.mostTries }.map(\.key) }
+
     /// The last failure of an event that has failed alone too often for chance. Failures of the moment, and those with a time that
     /// the receiver named, count only if the store is crowded.
     func guilt(of key: EventKey, isCrowded: Bool) -> Answer.Failure? {
         let alone = self[key].causes.compactMap { causes[$0] }.filter {
             $0.left == 1 && $0.witnesses == 2 && (isCrowded || $0.failure.kind != .passing && $0.failure.after == nil)
         }
-        return pow(chance, Double(alone.count)) < Self.guilt ? alone.last?.failure : nil
+        if pow(chance, Double(alone.count)) < Self.guilt { return alone.last?.failure }
+        return isCrowded && self[key].tries > Self.mostTries ? self[key].word : nil
     }
 
     // MARK: Changes
@@ -111,8 +118,8 @@ struct Blame: Sendable {
     }
 
     /// An event that is not blamed is not set aside any more: it has failed only while nothing was accepted.
-    mutating func forgetOutage(at now: Duration) {
-        for (key, mark) in marks where mark.tries > 0 && mark.named <= now && !isBlamed(mark) {
+    mutating func forgetOutage() {
+        for (key, mark) in marks where mark.tries > 0 && mark.named == .past && !isBlamed(mark) {
             marks[key] = Mark(causes: mark.causes.filter { causes[$0] != nil }, tries: 1)
         }
     }

@@ -191,16 +191,25 @@ struct DeliveryRule: Sendable {
         let accepted = places(answer.accepted)
         if !accepted.isEmpty { resolve(accepted, in: index, isAccepted: true) }
         // Events with the same time stay together.
-        let jitter = answer.later.isEmpty ? .zero : pauses.route.wait(0, .passing, chance: blame.chance, random())
-        for (number, after) in answer.later {
-            let due = now + jitter + min(after, Self.maximumRetryAfter)
-            blame.change(open[index].key(part.places[number])) { ($0.tries, $0.due, $0.named) = (1, due, due) }
+        let bits = answer.later.isEmpty ? 0 : random()
+        var new: [Answer.Failure] = []
+        for (number, failure) in answer.later {
+            let key = open[index].key(part.places[number])
+            let tries = blame[key].tries
+            if tries == 0 { new.append(failure) }
+            let wait = pauses.route.wait(Double(tries), .passing, chance: blame.chance, bits)
+            let due = now + wait + min(failure.after ?? .zero, Self.maximumRetryAfter)
+            blame.change(key) { ($0.tries, $0.due, $0.named, $0.word) = (tries + 1, due, due, failure) }
         }
         if !accepted.isEmpty { rejected += self.accepted(accepted.count, at: now) }
         if let failure = answer.failure {
             open[index].retries += 1
             let failed = answer.failed.map { places($0).map(open[index].key) }
-            fail(failed, failure, besideAccepted: !accepted.isEmpty, at: now, random)
+            // If the receiver has named all events, none is at fault. Events that it has named before say nothing new.
+            if isInDoubt || !new.isEmpty || !failed.isEmpty {
+                let nobody = failed.isEmpty && new.contains { $0.after == nil } ? [[EventKey]()] : []
+                fail(failed + nobody, failure, besideAccepted: !accepted.isEmpty, at: now, random)
+            }
         } else if !accepted.isEmpty {
             open[index].retries = 0
         }
@@ -226,7 +235,7 @@ struct DeliveryRule: Sendable {
     /// - Returns: the guilty ones.
     private mutating func accepted(_ count: Int, at now: Duration) -> [Refused] {
         blame.countAcceptance()
-        blame.forgetOutage(at: now)
+        blame.forgetOutage()
         var alone: [EventKey] = []
         for (group, failure, witnesses) in row.judged(blame) {
             guard let first = group.first else {
@@ -237,6 +246,7 @@ struct DeliveryRule: Sendable {
             if group.count == 1, witnesses == 2 { alone.append(first) }
         }
         blame.weigh()
+        alone += blame.throttled
         let isCrowded = !alone.isEmpty && isCrowded(at: now)
         let guilty = alone.sorted { $0.place < $1.place }.compactMap { reject($0, isCrowded: isCrowded) }
         pauses.route.accepted(at: now)

@@ -63,9 +63,9 @@ extension RuleScenarioTests {
         }
     }
 
-    @Test("A failure that names no failed event is followed by a pause", arguments: [0.0, 2, 60], [1, 10, 300])
-    func pausesWithoutFailedEvents(after: Double, count: Int) {
-        let later = Verdict.retry(after: .seconds(after))
+    @Test("A failure that names no failed event is followed by a pause", arguments: [nil, 0.0, 2, 60], [1, 10, 300])
+    func pausesWithoutFailedEvents(after: Double?, count: Int) {
+        let later = Verdict.retry(after: after.map { .seconds($0) })
         for seed in 0..<Trials.count(full: 20, few: 2) {
             for accepted in [0, count / 2] {
                 let world = Self.world(
@@ -97,6 +97,58 @@ extension RuleScenarioTests {
                 #expect(world.fault == nil && world.deadLetters.isEmpty)
                 #expect(world.lastGood <= .seconds(660), "\(front) and \(tenths): \(world.lastGood)")
             }
+        }
+    }
+
+    /// A receiver that throttles some events by name, 20 a second.
+    private enum Throttle: CaseIterable {
+        case thirdAtRandom, halfForAMinute, aboveThreeASecond
+
+        func takes(_ event: Int, _ world: RuleWorld, taken: Int) -> Bool {
+            let seconds = world.now / .seconds(1)
+            return switch self {
+            case .thirdAtRandom: !world.chance(of: 0.3)
+            case .halfForAMinute: event % 2 == 1 || seconds > 60
+            case .aboveThreeASecond: event % 2 == 1 || Double(taken) < 3 * seconds
+            }
+        }
+    }
+
+    @Test("Events that a receiver throttles by name delay no others", arguments: Throttle.allCases, [0.25, 5])
+    private func throttledEventsDelayNoOthers(throttle: Throttle, interval: Double) {
+        for seed in 0..<Trials.count(full: 10, few: 1) {
+            let count = Int(20 * interval)
+            let world = RuleWorld(0, seed: seed, arrivals: Self.every(interval, count, times: 2_400 / count))
+            var taken = 0
+            world.receiver = { world, events in
+                .each(
+                    events.map { event in
+                        guard throttle.takes(event, world, taken: taken) else { return .retry() }
+                        taken += event % 2 == 0 ? 1 : 0
+                        return .accepted
+                    })
+            }
+            world.run(until: .seconds(3_600), isDone: { $0.missing == 0 })
+            #expect(world.fault == nil && world.missing == 0 && world.deadLetters.isEmpty)
+            let late = world.arrived.filter { throttle == .thirdAtRandom || $0.key % 2 == 1 }.map { event, time in
+                time / .seconds(1) - Double(event / count) * interval
+            }
+            #expect(late.max() ?? 0 < 30, "\(throttle): \(late.max() ?? 0)")
+        }
+    }
+
+    @Test("Events that are throttled again and again become dead letters if they take the store's room")
+    func throttledEventsMakeRoom() {
+        for (capacity, isCrowded) in [(400_000, true), (.max, false)] {
+            let world = RuleWorld(0, seed: 1, arrivals: Self.every(1, 4, times: 150))
+            (world.capacity, world.bytes) = (capacity, { _ in 400 })
+            world.receiver = { _, events in .each(events.map { $0 % 2 == 0 ? .retry(reason: "hot") : .accepted }) }
+            world.run(until: .seconds(150))
+            #expect(world.fault == nil && world.deadLetters.isEmpty != isCrowded)
+            #expect(
+                world.deadLetters.allSatisfy { event, letter in
+                    event % 2 == 0 && letter.failure.reason == "the receiver accepts others: hot"
+                })
         }
     }
 
