@@ -80,7 +80,7 @@ struct EventHeader {
 
     private static let beforeName = #"{"id":"00000000-0000-0000-0000-000000000000","event":""#.utf8.count
 
-    /// Returns nil if this isn't the beginning of a canonical line: `{"id":"…","event":"…","time":…,`.
+    /// Returns nil if this isn't the beginning of a canonical line: `{"id":"…","event":"…","time":…,`. No event has an empty name.
     init?(_ line: ArraySlice<UInt8>) {
         let start = line.startIndex + EventHeader.beforeName
         guard line.count > EventHeader.beforeName, line.starts(with: #"{"id":""#.utf8),
@@ -90,7 +90,7 @@ struct EventHeader {
         while end < line.endIndex, line[end] != UInt8(ascii: "\"") {
             end += line[end] == UInt8(ascii: "\\") ? 2 : 1
         }
-        guard end < line.endIndex, line[end...].starts(with: #"","time":"#.utf8) else { return nil }
+        guard end > start, end < line.endIndex, line[end...].starts(with: #"","time":"#.utf8) else { return nil }
         let digits = line[(end + 9)...].prefix { $0 == UInt8(ascii: "-") || (0x30...0x39).contains($0) }
         guard let milliseconds = Int64(String(decoding: digits, as: UTF8.self)) else { return nil }
         name = line[start..<end]

@@ -93,7 +93,15 @@ struct CollectTests {
             ("", "the body has no event"), ("[]", "the body has no event"),
             ("[1]", "element 1 is no event: it isn't an object"),
             (#"{"a":1}"#, #"line 1 is no event: it has no "event""#), (#"{"batch":1}"#, #""batch" is no array"#),
-            (#"{"event":"A"}"# + "\njunk", "line 2 is no JSON"),
+            (#"{"event":""}"#, #"line 1 is no event: it has no "event""#),
+            (
+                #"{"id":"0192b1a4-6f2e-7c1d-8a53-2f0e9b1c7d44","event":"","time":1,"properties":{}}"#,
+                #"line 1 is no event: it has no "event""#
+            ),
+            ("\n" + #"{"event":"A"}"# + "\r\n\njunk", "line 4 is not JSON that can be read: no digit at byte 0"),
+            (#"{"event":"A","n":12345678901234567890}"#, "line 1 is not JSON that can be read: an integer beyond"),
+            ("{\n\"event\":\n", "the body is not JSON that can be read"), ("[\n]", "the body has no event"),
+            ("event=A", "the body is not JSON that can be read"),
             (
                 #"{"id":"0192b1a4-6f2e-7c1d-8a53-2f0e9b1c7d44","event":"A","time":1,"properties":1}"#,
                 "line 1 is no event"
@@ -107,6 +115,21 @@ struct CollectTests {
         #expect(String(decoding: bytes, as: UTF8.self).hasPrefix(reason))
         #expect(try folder.snapshot().isEmpty)
         #expect(await receiver.refusals.map(\.status) == [400])
+    }
+
+    @Test(
+        "A body over several lines can be one value",
+        arguments: [
+            ("{\n  \"event\": \"A\",\n  \"user\": {\n    \"n\": 1\n  }\n}\n", 1),
+            ("{\r\n\"batch\": [{\"event\": \"A\"},\r\n{\"event\": \"A\"}]}", 2),
+            (" [{\"event\":\"A\"}\n,{\"event\":\"A\"}\n]", 2),
+            ("\n{\"event\":\"A\"} \n\n {\"event\":\"A\",\"userId\":\"\"}", 2),
+        ])
+    func takesSpreadBodies(body: String, events: Int) async throws {
+        #expect(try await receiver().respond(to: request(body)).status == 200)
+        var scan = FolderScan(EventQuery())
+        try scan.read(StoreFolder(folder.path), onProgress: { _ in true }, onMatch: { #expect($0.event.name == "A") })
+        #expect(scan.tally.events == events && scan.unreadable == 0 && scan.tally.users.distinct == 0)
     }
 
     @Test("Bodies in an encoding other than gzip, damaged ones and requests of web pages are refused")

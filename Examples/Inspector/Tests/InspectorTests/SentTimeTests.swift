@@ -8,7 +8,7 @@ struct SentTimeTests {
     private static let now = Timestamp(milliseconds: 1_767_225_600_000)
 
     private func event(_ members: String) throws -> Event {
-        try ReceivedBody(Array(#"{"event":"A",\#(members)}"#.utf8), at: SentTimeTests.now).lines[0].event()
+        try ReceivedBody(Array(#"{"event":"A",\#(members)}"#.utf8), at: SentTimeTests.now).events[0].event
     }
 
     @Test(

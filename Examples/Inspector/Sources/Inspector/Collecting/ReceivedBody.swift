@@ -10,13 +10,13 @@ struct BodyProblem: Error, Equatable {
     }
 }
 
-/// The events in the body of a request: lines of JSON, an array, or an object whose `batch` is one, as Segment, RudderStack and
-/// PostHog get it.
+/// The events in the body of a request: lines of JSON, or one value over any number of lines. A value is an event, an array, or an
+/// object whose `batch` is one, as Segment, RudderStack and PostHog get it.
 ///
 /// An event of Sluice is kept byte for byte. Another object becomes an event: its name, time and ids are looked for under the
 /// usual names, and all other members become properties.
 struct ReceivedBody {
-    private(set) var lines: [EventLine] = []
+    private(set) var events: [(line: EventLine, event: Event)] = []
     private let now: Timestamp
     private let makeID: () -> EventID
 
@@ -26,27 +26,31 @@ struct ReceivedBody {
     {
         self.now = now
         self.makeID = makeID
-        let first = bytes.first { !$0.isJSONSpace }
-        if first == UInt8(ascii: "[") {
-            try addElements(of: ReceivedBody.value(of: bytes, "the body"))
-        } else {
-            let parts = bytes.split(separator: 0x0A).filter { !$0.allSatisfy(\.isJSONSpace) }
-            for (index, part) in parts.enumerated() { try add(part, "line \(index + 1)") }
+        let parts = bytes.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated()
+            .filter { !$0.element.allSatisfy(\.isJSONSpace) }
+        let first = parts.first?.element.filter { !$0.isJSONSpace } ?? []
+        if first.first == UInt8(ascii: "{"), first.last == UInt8(ascii: "}") {
+            for (index, part) in parts { try add(part, "line \(index + 1)") }
+        } else if !first.isEmpty {
+            try addAll(of: ReceivedBody.value(of: bytes, "the body"), "the body")
         }
-        if lines.isEmpty { throw BodyProblem("the body has no event") }
+        if events.isEmpty { throw BodyProblem("the body has no event") }
     }
 
     private mutating func add(_ line: ArraySlice<UInt8>, _ place: String) throws(BodyProblem) {
-        if let event = EventLine(collected: line) {
+        if let line = EventLine(collected: line) {
             do throws(SluiceError) {
-                _ = try event.event()
-                return lines.append(event)
+                return events.append((line, try line.event()))
             } catch {
                 throw BodyProblem("\(place) is no event: \(error.message)")
             }
         }
-        let value = try ReceivedBody.value(of: line, place)
+        try addAll(of: ReceivedBody.value(of: line, place), place)
+    }
+
+    private mutating func addAll(of value: PropertyValue, _ place: String) throws(BodyProblem) {
         if case .object(let object) = value, let batch = object["batch"] { return try addElements(of: batch) }
+        if case .array = value { return try addElements(of: value) }
         try add(value, place)
     }
 
@@ -59,7 +63,7 @@ struct ReceivedBody {
         do throws(SluiceError) {
             return try PropertyValue(json: bytes)
         } catch {
-            throw BodyProblem("\(place) is no JSON: \(error.message)")
+            throw BodyProblem("\(place) is \(error.message)")
         }
     }
 
@@ -85,7 +89,7 @@ struct ReceivedBody {
         var event = Event(id: id, name: name, time: time, priority: priority, properties: properties)
         (event.distinctID, event.anonymousID, event.loginID) = (ids[0], ids[1], ids[2])
         do throws(SluiceError) {
-            lines.append(try EventLine(event))
+            events.append((try EventLine(event), event))
         } catch {
             throw BodyProblem("\(place) is no event: \(error.message)")
         }
@@ -98,10 +102,10 @@ struct ReceivedBody {
 }
 
 extension Properties {
-    /// Removes the first of these members that is a text and can be converted.
+    /// Removes the first of these members that is a text, not an empty one, and can be converted.
     fileprivate mutating func take<Value>(_ names: [String], ofText convert: (String) -> Value?) -> Value? {
         for name in names {
-            guard case .string(let text)? = self[name], let value = convert(text) else { continue }
+            guard case .string(let text)? = self[name], !text.isEmpty, let value = convert(text) else { continue }
             self[name] = nil
             return value
         }

@@ -84,7 +84,7 @@ actor Receiver {
         } catch {
             return refuse(415, "the body can't be read: \(error)")
         }
-        let events = body.lines.compactMap(decode)
+        let events = body.events
         guard let status = answers.status else { return refuse(nil, "--answer nothing", events.map(\.event)) }
         guard (200..<300).contains(status) else { return refuse(status, "--answer \(status)", events.map(\.event)) }
         for text in answers.refused where events.contains(where: { $0.line.has(text) }) {
@@ -104,14 +104,6 @@ actor Receiver {
         guard let encoding = request.headers["content-encoding"] else { return request.body }
         guard encoding.lowercased() == "gzip" else { throw BodyEncoding(name: encoding) }
         return try GzipProgram.contents(of: request.body, limit: 67_108_864)
-    }
-
-    private func decode(_ line: EventLine) -> (line: EventLine, event: Event)? {
-        do throws(SluiceError) {
-            return (line, try line.event())
-        } catch {
-            return nil  // Its body was refused before.
-        }
     }
 
     private func keep(_ events: [(line: EventLine, event: Event)]) throws(CollectProblem) {

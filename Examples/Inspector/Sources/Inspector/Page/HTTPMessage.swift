@@ -56,7 +56,7 @@ struct HTTPRequest: Sendable {
 
 /// A request that isn't answered by a page. The text is its response.
 enum HTTPProblem: String, Error {
-    case malformed = "the request isn't HTTP/1.1 as browsers send it"
+    case malformed = "the request isn't HTTP/1.1 as browsers send it: a body needs a Content-Length"
     case headTooLarge = "the headers are too large"
     case tooLarge = "the body is too large"
     case tooSlow = "the request didn't arrive in time"
