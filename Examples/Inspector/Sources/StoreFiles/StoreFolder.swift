@@ -221,11 +221,11 @@ private func stores(in folder: String) -> String {
     return stores.isEmpty ? "" : ", such as " + stores.prefix(3).map { "\(folder)/\($0)" }.joined(separator: " or ")
 }
 
-/// The reason why a path can't be inspected, with advice.
+/// The reason why a command can't use a folder, with advice.
 package struct NotAStore: Error, Equatable, CustomStringConvertible {
     package let description: String
 
-    init(_ description: String) {
+    package init(_ description: String) {
         self.description = description
     }
 }

@@ -208,6 +208,10 @@ struct CollectTests {
         #expect(await receiver.refusals.first?.reason.contains("can't be written") == true)
         try FileManager.default.removeItem(atPath: "\(folder.path)/date=2026-01-01")
         #expect(try await receiver.respond(to: request(line(.sample(1)))).status == 200)
+        // The developer wants to begin with an empty folder.
+        try FileManager.default.removeItem(atPath: folder.path)
+        #expect(try await receiver.respond(to: request(line(.sample(2)))).status == 200)
+        #expect(try contents(of: "2026-01-01") == (try line(.sample(2))) + "\n")
     }
 
     @Test("A pipeline's events arrive, and the page shows them, the refused ones, and the counts")
@@ -310,10 +314,14 @@ struct CollectTests {
         let error = await #expect(throws: NotAStore.self) { try await command.run() }
         #expect(error?.description.contains("has collected events, which belong to no route") == true)
         #expect(try folder.snapshot() == before)
-        let store = try TestFolder()
+        let (store, other) = (try TestFolder(), try TestFolder())
         try store.write([.sample(1)])
-        let collect = try #require(try SluiceCommand.parseAsRoot(["collect", store.path, "--port", "0"]) as? Collect)
-        await #expect(throws: NotForCollecting.self) { try await collect.run() }
+        try Data().write(to: URL(fileURLWithPath: "\(other.path)/README"))
+        for path in [store.path, other.path, "\(other.path)/README"] {
+            let collect = try #require(try SluiceCommand.parseAsRoot(["collect", path, "--port", "0"]) as? Collect)
+            let error = await #expect(throws: NotAStore.self) { try await collect.run() }
+            #expect(error?.description == "\(path) is no folder of collected events: pass a new or an empty one")
+        }
     }
 
     @Test(

@@ -13,7 +13,11 @@ struct CollectedFiles {
     /// Creates the folder if it doesn't exist.
     init(at folder: String, name: String = "collected-\(UUID().uuidString.lowercased()).ndjson") throws {
         (self.folder, self.name) = (folder, name)
-        if mkdir(folder, 0o700) != 0, errno != EEXIST { throw CollectProblem(folder) }
+        try create(folder)
+    }
+
+    private func create(_ directory: String) throws(CollectProblem) {
+        if mkdir(directory, 0o700) != 0, errno != EEXIST { throw CollectProblem(directory) }
     }
 
     /// Writes events, which then survive the end of this process.
@@ -26,7 +30,8 @@ struct CollectedFiles {
         }
         for (day, bytes) in days.sorted(by: { $0.key < $1.key }) {
             let directory = "\(folder)/date=\(day)"
-            if mkdir(directory, 0o700) != 0, errno != EEXIST { throw CollectProblem(directory) }
+            // A developer deletes the folder to begin with an empty one.
+            for path in [folder, directory] { try create(path) }
             try append(bytes, to: "\(directory)/\(name)")
         }
     }

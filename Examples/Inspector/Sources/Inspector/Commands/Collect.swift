@@ -49,8 +49,9 @@ struct Collect: AsyncParsableCommand {
 
     func run() async throws {
         let files = try CollectedFiles(at: directory)
-        let folder = try StoreFolder(directory)
-        guard try folder.routes().isEmpty else { throw NotForCollecting(folder: directory) }
+        guard let folder = try folder() else {
+            throw NotAStore("\(directory) is no folder of collected events: pass a new or an empty one")
+        }
         let answers = Receiver.Answers(
             status: answer == "nothing" ? nil : Int(answer), refused: refuse, delay: .seconds(delay))
         let receiver = Receiver(files, answers, isColored: Terminal.isColored) { Terminal.write($0) }
@@ -68,13 +69,12 @@ struct Collect: AsyncParsableCommand {
                 """)
         }
     }
-}
 
-/// The folder is that of a store.
-struct NotForCollecting: Error, CustomStringConvertible {
-    let folder: String
-
-    var description: String {
-        "\(folder) is the folder of a JSONLStore: pass another one for the collected events, such as collected"
+    /// Nil if it is the folder of a store, or has other files.
+    private func folder() throws -> StoreFolder? {
+        do {
+            let folder = try StoreFolder(directory)
+            return try folder.routes().isEmpty ? folder : nil
+        } catch is NotAStore { return nil }
     }
 }

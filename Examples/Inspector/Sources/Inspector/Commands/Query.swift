@@ -34,7 +34,7 @@ struct Query: AsyncParsableCommand {
     func run() async throws {
         let options = format == .table ? [] : ["-\(format.rawValue)"]
         if let lake = try folder.lake() {
-            guard let view = try DuckDB.view(of: lake) else { throw NoEvents(folder: lake.path) }
+            guard let view = try DuckDB.view(of: lake) else { throw NotAStore("\(lake.path) has no files of events") }
             return try DuckDB.query(sql, view, options)
         }
         let lines = NSTemporaryDirectory() + "sluice-\(UUID().uuidString).ndjson"
@@ -43,11 +43,4 @@ struct Query: AsyncParsableCommand {
         try DuckDB.query(sql, DuckDB.view(of: lines), options)
         guard isComplete else { throw ExitCode.failure }
     }
-}
-
-/// A lake without files.
-struct NoEvents: Error, CustomStringConvertible {
-    let folder: String
-
-    var description: String { "\(folder) has no files of events" }
 }
