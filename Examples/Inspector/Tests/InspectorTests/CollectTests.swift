@@ -327,7 +327,7 @@ struct CollectTests {
     @Test(
         "Options of another form get a sentence",
         arguments: [
-            ["--answer", "no"], ["--answer", "99"], ["--port", "70000"], ["--delay", "-1"], ["--refuse", ""],
+            ["--answer", "no"], ["--answer", "99"], ["--port", "70000"], ["--delay", "-1"],
         ])
     func checksOptions(options: [String]) {
         #expect(throws: (any Error).self) { try SluiceCommand.parseAsRoot(["collect"] + options) }

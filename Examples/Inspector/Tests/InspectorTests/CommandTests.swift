@@ -7,13 +7,15 @@ import Testing
 
 /// Runs the built command, and returns its exit status.
 private func sluice(
-    _ arguments: [String], output: FileHandle = .nullDevice, error: FileHandle = .nullDevice
+    _ arguments: [String], output: FileHandle = .nullDevice, error: FileHandle = .nullDevice,
+    environment: [String: String] = ProcessInfo.processInfo.environment
 ) async throws -> Int32 {
     let tests = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }
     let folder = tests?.bundleURL.deletingLastPathComponent() ?? Bundle.main.bundleURL
     let process = Process()
     process.executableURL = folder.appendingPathComponent("sluice")
     process.arguments = arguments
+    process.environment = environment
     process.standardOutput = output
     process.standardError = error
     let (ends, continuation) = AsyncStream.makeStream(of: Int32.self)
@@ -131,5 +133,39 @@ struct CommandTests {
         let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         #expect(text.contains(#"\u{1b}[31m.jsonl: line 1"#))
         #expect(!text.contains("\u{1B}"))
+    }
+
+    /// The status and the messages of a command that finds no other program.
+    private func messages(_ arguments: [String]) async throws -> (status: Int32, text: String) {
+        let notes = Pipe()
+        let status = try await sluice(arguments, error: notes.fileHandleForWriting, environment: ["PATH": "/nowhere"])
+        try notes.fileHandleForWriting.close()
+        return (status, String(decoding: notes.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self))
+    }
+
+    @Test(
+        "An argument that is empty or given twice is refused, because it would select all, or hide another",
+        arguments: [
+            (["erase", "x", "--user", "ada", "--user", "bob"], "--user is given twice"),
+            (["stats", "x", "--route=a", "--json", "--route", "b"], "--route is given twice"),
+            (["tail", "x", "--filter", "A", "--filter=A"], "--filter is given twice"),
+            (["replay", "x", "--to", "http://a/", "--format", "json", "--to", "http://b/"], "--to is given twice"),
+            (["replay", "x", "--to", "http://a/", "--format", "json", "--reason", ""], "an argument is empty"),
+            (["dead", "x", "--reason="], "an argument is empty"), (["collect", ""], "an argument is empty"),
+            (["erase", "x", "--user="], "an argument is empty"), (["collect", "--refuse", ""], "an argument is empty"),
+            (["export", "x", "--user", ""], "an argument is empty"),
+        ])
+    func refusesAmbiguousArguments(arguments: [String], expected: String) async throws {
+        let (status, text) = try await messages(arguments)
+        #expect(status == 64)
+        #expect(text.hasPrefix("Error: \(expected)"), "\(text)")
+    }
+
+    @Test("Headers can be repeated, and no argument behind -- is an option")
+    func takesRepeatedHeaders() async throws {
+        let arguments = ["--to", "http://a/", "--format", "json", "--header", "A: 1", "--header", "B: 1", "--", "--to"]
+        let (status, text) = try await messages(["replay"] + arguments)
+        #expect(status == 1)
+        #expect(text.hasPrefix("Error: there is no folder --to"), "\(text)")
     }
 }

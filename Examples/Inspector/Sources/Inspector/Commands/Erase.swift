@@ -3,16 +3,6 @@ import Sluice
 import SluiceJSONL
 import StoreFiles
 
-/// The person whose events a command selects.
-struct PersonOption: ParsableArguments {
-    @Option(help: "The distinct id, anonymous id or login id of a person, as it is in the events.")
-    var user: String
-
-    func validate() throws {
-        if user.isEmpty { throw ValidationError("--user needs the id of a person") }
-    }
-}
-
 /// `sluice erase`
 struct Erase: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -29,10 +19,12 @@ struct Erase: AsyncParsableCommand {
             """)
 
     @OptionGroup var store: FolderArgument
-    @OptionGroup var person: PersonOption
+
+    @Option(help: "The distinct id, anonymous id or login id of a person, as it is in the events.")
+    var user: String
 
     func run() async throws {
-        let user = person.user
+        let user = user
         if let lake = try store.lake() {
             var eraser = LakeEraser(lake) { $0.belongs(to: user) }
             try eraser.run()

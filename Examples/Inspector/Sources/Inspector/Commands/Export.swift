@@ -38,7 +38,6 @@ struct Export: AsyncParsableCommand {
     var output: String?
 
     func validate() throws {
-        if user == "" { throw ValidationError("--user needs the id of a person") }
         if format != .ndjson, output == nil {
             throw ValidationError("--format \(format.rawValue) needs a file: pass --output events.\(format.rawValue)")
         }

@@ -25,6 +25,25 @@ struct SluiceCommand: AsyncParsableCommand {
             Erase.self,
             Verify.self, Plan.self,
         ])
+
+    static func main() async {
+        do { try check(CommandLine.arguments.prefix { $0 != "--" }) } catch { exit(withError: error) }
+        await main(nil)
+    }
+
+    /// Refuses what the parser takes without a word: an empty text, which selects all, and all but the last value of an option.
+    private static func check(_ arguments: some Sequence<String>) throws {
+        var given: Set<Substring> = []
+        for argument in arguments {
+            let option = argument.hasPrefix("--") ? argument.prefix { $0 != "=" } : ""
+            if argument == option + (option.isEmpty ? "" : "=") {
+                throw ValidationError("an argument is empty: pass a value, or leave it out")
+            }
+            if !["", "--header", "--refuse"].contains(option), !given.insert(option).inserted {
+                throw ValidationError("\(option) is given twice: pass it once")
+            }
+        }
+    }
 }
 
 /// The folder of a command.
