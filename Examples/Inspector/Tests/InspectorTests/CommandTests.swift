@@ -168,4 +168,21 @@ struct CommandTests {
         #expect(status == 1)
         #expect(text.hasPrefix("Error: there is no folder --to"), "\(text)")
     }
+
+    @Test("Without duckdb, the commands to type have the same selection, quoted for a shell")
+    func advisesCommand() async throws {
+        let folder = try TestFolder()
+        try folder.write([.sample(1)])
+        let link = folder.path + " it's $x"
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: folder.path)
+        defer { unlink(link) }
+        let options = ["--user", "a \"b\"", "--route", "main", "--format", "csv", "--output", "o'`x`.csv"]
+        let (status, text) = try await messages(["export", link] + options)
+        #expect(status == 1)
+        let path = "'" + link.replacing("'", with: #"'\''"#) + "'"
+        #expect(text.contains("\n  sluice export \(path) --route main --user 'a \"b\"' --output events.ndjson\n"))
+        let copy = "COPY (SELECT * REPLACE (epoch_ms(time) AS time) FROM read_json("
+        #expect(text.contains("\n  duckdb -c '\(copy)" + #"'\''events.ndjson"#))
+        #expect(text.contains(#"TO '\''o'\'''\''`x`.csv'\'' (FORMAT csv)'"#))
+    }
 }

@@ -60,6 +60,9 @@ struct OutputTests {
         let metrics = StatisticsMetrics(statistics: try statistics()).text
         #expect(metrics.contains("# TYPE sluice_waiting_events gauge\nsluice_waiting_events{route=\"main\"} 3\n"))
         #expect(metrics.contains("sluice_dead_letters{route=\"a\\\"b\"} 1\n"))
+        try folder.writeDeadLetters([.sample(10)], route: "c\"\u{301}")
+        let marked = StatisticsMetrics(statistics: try self.statistics()).text
+        #expect(marked.contains("sluice_dead_letters{route=\"c\\\"\u{301}\"} 1\n"))
         #expect(metrics.contains("sluice_route_last_status{route=\"main\"} 503\n"))
         #expect(metrics.contains("# HELP sluice_running_processes At least so many processes "))
         #expect(metrics.split(separator: "\n").allSatisfy { $0.hasPrefix("#") || $0.split(separator: " ").count == 2 })
@@ -220,5 +223,8 @@ struct OutputTests {
         #expect(throws: (any Error).self) { try SluiceCommand.parseAsRoot(["export", "events", "--format", "csv"]) }
         let statement = DuckDB.statement("a.ndjson", to: "it's.parquet", .parquet)
         #expect(statement.hasSuffix("TO 'it''s.parquet' (FORMAT parquet)"))
+        // A sign with a mark is another character of Swift, and the same one for other programs.
+        let marked = DuckDB.statement("a'\u{301}.ndjson", to: "b.csv", .csv)
+        #expect(marked.contains("read_json('a''\u{301}.ndjson'"))
     }
 }

@@ -8,11 +8,19 @@ enum DuckDB {
         "columns = {id: 'VARCHAR', event: 'VARCHAR', time: 'BIGINT', priority: 'VARCHAR', distinct_id: 'VARCHAR', "
         + "anonymous_id: 'VARCHAR', login_id: 'VARCHAR', properties: 'JSON'}"
 
-    private static func quoted(_ text: String) -> String { "'\(text.replacing("'", with: "''"))'" }
+    /// A text between quotes. By scalars, because a quote with a combining mark is another character of Swift.
+    private static func quoted(_ text: String, quote: String = "''") -> String {
+        "'\(text.unicodeScalars.map { $0 == "'" ? quote : String($0) }.joined())'"
+    }
+
+    /// A command as one types it in a shell.
+    private static func command(_ words: [String]) -> String {
+        words.map { $0.contains(/[^\w\/.,:@=-]/) ? quoted($0, quote: #"'\''"#) : $0 }.joined(separator: " ")
+    }
 
     /// The lines of a file, or of several with a pattern.
     private static func lines(_ paths: [String], _ options: String = "") -> String {
-        let list = paths.count == 1 ? quoted(paths[0]) : "[\(paths.map(quoted).joined(separator: ", "))]"
+        let list = paths.count == 1 ? quoted(paths[0]) : "[\(paths.map { quoted($0) }.joined(separator: ", "))]"
         return "read_json(\(list), format = 'newline_delimited', \(options)\(columns))"
     }
 
@@ -31,7 +39,7 @@ enum DuckDB {
         let (files, unlisted) = try lake.files()
         if let problem = unlisted.first { throw problem }
         // In the text of a pattern, these characters have a meaning.
-        let folder = lake.path.map { "*?[".contains($0) ? "[\($0)]" : String($0) }.joined()
+        let folder = lake.path.unicodeScalars.map { ["*", "?", "["].contains($0) ? "[\($0)]" : String($0) }.joined()
         let parts = [false, true].compactMap { hasHour -> String? in
             let patterns = [true, false].filter { isCompressed in
                 files.contains { $0.hasHour == hasHour && $0.isCompressed == isCompressed }
@@ -50,11 +58,11 @@ enum DuckDB {
     // MARK: The program
 
     /// - Parameter again: The command that writes the lines, for the advice.
-    static func convert(_ lines: String, to output: String, _ format: Export.Format, again: String) throws {
+    static func convert(_ lines: String, to output: String, _ format: Export.Format, again: [String]) throws {
         guard let program else {
             Terminal.note("duckdb is not installed, and makes \(format.rawValue). Install it, or run it elsewhere:")
-            Terminal.note("  \(again)")
-            Terminal.note("  duckdb -c \"\(statement("events.ndjson", to: output, format))\"")
+            Terminal.note("  \(command(again))")
+            Terminal.note("  \(command(["duckdb", "-c", statement("events.ndjson", to: output, format)]))")
             throw ExitCode.failure
         }
         try run(program, ["-c", statement(lines, to: output, format)], output: .nullDevice)

@@ -50,7 +50,9 @@ struct Export: AsyncParsableCommand {
             let lines = NSTemporaryDirectory() + "sluice-\(UUID().uuidString).ndjson"
             defer { unlink(lines) }
             isComplete = try Export.events(of: user, from: folder, to: lines)
-            try DuckDB.convert(lines, to: output, format, again: "sluice export \(folder.path) --output events.ndjson")
+            let options = [("--route", route.route), ("--user", user), ("--output", "events.ndjson")]
+            let words = options.flatMap { name, text in text.map { [name, $0] } ?? [] }
+            try DuckDB.convert(lines, to: output, format, again: ["sluice", "export", folder.path] + words)
         } else {
             isComplete = try Export.events(of: user, from: folder, to: output)
         }

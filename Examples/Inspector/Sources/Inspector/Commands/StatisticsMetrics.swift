@@ -113,12 +113,13 @@ struct StatisticsMetrics {
     }
 
     private func escaped(_ text: String) -> String {
-        text.map { character in
-            switch character {
+        // A quote with a combining mark is another character of Swift.
+        text.unicodeScalars.map { scalar in
+            switch scalar {
             case "\\": "\\\\"
             case "\"": "\\\""
             case "\n": "\\n"
-            default: String(character)
+            default: String(scalar)
             }
         }.joined()
     }
