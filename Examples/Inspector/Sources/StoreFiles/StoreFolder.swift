@@ -137,7 +137,7 @@ func routeName(ofDirectory name: String) -> String? {
 package struct StoreFolder: Sendable {
     package let path: String
     /// The only route whose directories are listed; nil for all of them.
-    package private(set) var route: String?
+    package var route: String?
 
     /// Looks at a folder.
     ///

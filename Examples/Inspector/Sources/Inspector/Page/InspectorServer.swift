@@ -95,13 +95,8 @@ struct InspectorServer: Sendable {
             return .text(error.message, status: 400)
         }
         var folder = folder
-        if let route = parameters["route"], !route.isEmpty {
-            do {
-                folder = try folder.only(route)
-            } catch {
-                return .text("\(error)", status: 400)
-            }
-        }
+        // A page has the routes that it has seen. Delivered ones may have no directory any more.
+        if let route = parameters["route"], !route.isEmpty { folder.route = route }
         let former = await monitor.formerEvents.filter { folder.route == nil || $0.route == folder.route }
         let scan = PageScan(folder: folder, query: query, former: former)
         return HTTPResponse(headers: ["Content-Type": "application/x-ndjson"], body: .stream(scan.stream()))
