@@ -12,7 +12,7 @@ struct Stats: AsyncParsableCommand {
             EXAMPLES
               sluice stats events
               sluice stats events --json | jq '.routes[] | select(.waiting > 1000)'
-              sluice stats events --prometheus > /var/lib/node_exporter/sluice.prom
+              sluice stats events --prometheus > new && mv new sluice.prom
             """)
 
     @OptionGroup var store: FolderArgument
