@@ -65,6 +65,12 @@ struct CollectTests {
         #expect(try contents(of: "2026-01-01") == lines[0] + "\n")
         #expect(try contents(of: "2025-12-31") == lines[1] + "\n")
         #expect(recorder.lines[0].hasSuffix(" Purchase critical ada sku=\"A-7\" +2 automatic\n"))
+        // Events can wait for days before they arrive.
+        let today = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970) * 1_000)
+        _ = try await receiver().respond(to: request(line(.sample(3, "Today", [:], time: today))))
+        let day = /202[56]-(12|01)-(31|01) [0-9]{2}:[0-9]{2}:[0-9]{2}\.(000|999) Purchase.*\n/
+        #expect(recorder.lines[..<2].allSatisfy { $0.wholeMatch(of: day) != nil })
+        #expect(recorder.lines[2].wholeMatch(of: /[0-9]{2}:[0-9]{2}:[0-9]{2}\.000 Today\n/) != nil)
     }
 
     @Test("An array, and the batches of other senders, are events too")

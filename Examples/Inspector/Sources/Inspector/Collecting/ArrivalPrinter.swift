@@ -33,16 +33,19 @@ struct ArrivalPrinter: Sendable {
         return parts.joined(separator: " ") + "\n"
     }
 
+    /// The local time, with the day if it isn't today: events can wait for days before they arrive.
     private func clock(_ time: Timestamp) -> String {
-        var seconds = time_t(clamping: time.milliseconds / 1_000)
-        var local = tm()
-        guard localtime_r(&seconds, &local) != nil else { return time.description }
-        func padded(_ number: Int, _ width: Int) -> String {
-            let text = String(number)
-            return String(repeating: "0", count: max(0, width - text.count)) + text
+        var (seconds, now) = (time_t(clamping: time.milliseconds / 1_000), Foundation.time(nil))
+        var (local, today) = (tm(), tm())
+        guard localtime_r(&seconds, &local) != nil, localtime_r(&now, &today) != nil else { return time.description }
+        let isToday = (local.tm_year, local.tm_yday) == (today.tm_year, today.tm_yday)
+        let text = String(unsafeUninitializedCapacity: 64) { bytes in
+            bytes.withMemoryRebound(to: CChar.self) {
+                strftime($0.baseAddress, $0.count, isToday ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S", &local)
+            }
         }
-        let clock = [local.tm_hour, local.tm_min, local.tm_sec].map { padded(Int($0), 2) }.joined(separator: ":")
-        return Style.dim("\(clock).\(padded(abs(Int(time.milliseconds % 1_000)), 3))", isColored: isColored)
+        let milliseconds = String(1_000 + time.milliseconds.magnitude % 1_000).suffix(3)
+        return Style.dim("\(text).\(milliseconds)", isColored: isColored)
     }
 
     private func pair(_ property: Property) -> String {
