@@ -63,5 +63,5 @@ final class BurstGate: Processor {
 
 extension DropReason {
     /// More events came than a `BurstGate` holds.
-    static let burst = DropReason(rawValue: "burst")
+    nonisolated static let burst = DropReason(rawValue: "burst")
 }

@@ -16,7 +16,7 @@ public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
         ///
         /// ```swift
         /// extension Diagnostic.Kind {
-        ///     static let cache = Diagnostic.Kind(rawValue: "cache")
+        ///     nonisolated static let cache = Diagnostic.Kind(rawValue: "cache")
         /// }
         /// ```
         public init(rawValue: String) { self.rawValue = rawValue }

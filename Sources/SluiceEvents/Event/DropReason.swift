@@ -8,7 +8,7 @@
 ///
 /// ```swift
 /// extension DropReason {
-///     static let tooBoring = DropReason(rawValue: "tooBoring")
+///     nonisolated static let tooBoring = DropReason(rawValue: "tooBoring")
 /// }
 /// ```
 public struct DropReason: RawRepresentable, Sendable, Hashable, CustomStringConvertible {

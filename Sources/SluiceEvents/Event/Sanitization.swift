@@ -6,7 +6,7 @@
 ///
 /// ```swift
 /// extension Sanitization {
-///     static let truncatedTitle = Sanitization(rawValue: "truncatedTitle")
+///     nonisolated static let truncatedTitle = Sanitization(rawValue: "truncatedTitle")
 /// }
 /// ```
 public struct Sanitization: RawRepresentable, Sendable, Hashable, CustomStringConvertible {

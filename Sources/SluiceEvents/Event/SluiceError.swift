@@ -12,7 +12,7 @@ public struct SluiceError: Error, Sendable, CustomStringConvertible {
     ///
     /// ```swift
     /// extension SluiceError.Code {
-    ///     static let quotaExceeded = SluiceError.Code(rawValue: "quotaExceeded")
+    ///     nonisolated static let quotaExceeded = SluiceError.Code(rawValue: "quotaExceeded")
     /// }
     /// ```
     public struct Code: RawRepresentable, Sendable, Hashable {
