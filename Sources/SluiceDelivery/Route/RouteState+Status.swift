@@ -16,11 +16,14 @@ extension RouteState {
         return takeStatus()
     }
 
-    /// Records a request without a response when delivery ends: nothing else tells of a receiver that hangs.
+    /// Records a request without a response when delivery ends: nothing else tells of a receiver that hangs. One that has answered
+    /// others since the host asked for the end doesn't hang: the time was too short for all events.
     ///
     /// - Returns: the status, as ``takeStatus()`` does.
     mutating func giveUp() -> RouteStatus? {
-        guard !isStopped, unsettled == 0, rule.open.contains(where: \.isInFlight) else { return nil }
+        let total = journal.ledger.attempts.total
+        guard !isStopped, unsettled == 0, stop?.attempts ?? total == total, rule.open.contains(where: \.isInFlight)
+        else { return nil }
         journal.ledger.attempts.lastFailure = "no response before delivery ended"
         return takeStatus()
     }

@@ -9,9 +9,9 @@ struct RouteState: Sendable {
     var rule: DeliveryRule
     private var passes: Passes
     private(set) var conditions: Conditions
-    /// The end that the host has asked for. After so many failures in a row, the last one without a response, it doesn't wait
-    /// for the next attempt: there is no network or no receiver.
-    private var stop: (deadline: Duration, isShort: Bool)?
+    /// The end that the host has asked for, and the attempts before it. After so many failures in a row, the last one without a
+    /// response, it doesn't wait for the next attempt: there is no network or no receiver.
+    private(set) var stop: (deadline: Duration, isShort: Bool, attempts: Int)?
     var journal: RouteJournal
     var gate = StoreGate()
     var waiters = Waiters()
@@ -143,7 +143,7 @@ struct RouteState: Sendable {
     /// Drains until more sending can't help or the earliest deadline is reached. A short one also ends when the receiver can't be
     /// reached.
     mutating func stop(deadline: Duration, isShort: Bool = false) {
-        stop = (min(deadline, stop?.deadline ?? deadline), isShort)
+        stop = (min(deadline, stop?.deadline ?? deadline), isShort, stop?.attempts ?? journal.ledger.attempts.total)
         requestFlush()
     }
 
