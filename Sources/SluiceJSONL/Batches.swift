@@ -27,7 +27,6 @@ struct Batches {
         appenders.setTarget(draft.size)
         appenders.closeOldDeadLetters(&stored)
         _ = stored.oldestWaiting(.rejected)
-        stored.expireUnreadable()
         var failure: FileError?
         repeat {
             for lane in Lane.allCases.reversed() where lane >= Lane(.normal) {
@@ -145,7 +144,7 @@ struct Batches {
             segment.readFailures += 1
         case .foreign:
             cause = FileError.notPermitted
-            segment.readFailures = Batches.readAttempts
+            segment.readFailures = max(segment.readFailures + 1, Batches.readAttempts)
         }
         guard segment.readFailures >= Batches.readAttempts else {
             throw SluiceError(
@@ -162,11 +161,12 @@ struct Batches {
     /// The device may have been unlocked, or the fault may have ended.
     private mutating func retryUnreadable(in stored: inout StoredFiles) -> Bool {
         let now = stored.directories.continuousTime
-        guard let segment = stored.index.unreadable.first,
-            now - lastUnreadableAttempt >= Batches.unreadableInterval
+        // Of several, the one with the fewest attempts: they take turns.
+        guard now - lastUnreadableAttempt >= Batches.unreadableInterval,
+            let segment = stored.index.unreadable.min(by: { $0.readFailures < $1.readFailures })
         else { return false }
         lastUnreadableAttempt = now
-        stored.index.takeBackUnreadable(segment)
+        stored.index.takeBack(segment)
         return true
     }
 

@@ -163,12 +163,12 @@ struct StoreState {
         stored.removeUnremoved()
         stored.directories.spares.removeAll(in: files)
         let segments = [Lane.critical, .normal].flatMap { stored.index.segments($0) }
-        return (segments + stored.index.unreadable + stored.unremoved.filter(\.lane.holdsEvents), failure)
+        return (segments + stored.unremoved.filter(\.lane.holdsEvents), failure)
     }
 
     /// The segments that can have events of dead letters: batches that are handed out, and files of earlier processes.
     var segmentsOfLetters: [Segment] {
-        (stored.index.segments + stored.index.unreadable + stored.unremoved).filter {
+        (stored.index.segments + stored.unremoved).filter {
             $0.lane.holdsEvents && ($0.isEarlier || $0.condition != .waiting)
         }
     }

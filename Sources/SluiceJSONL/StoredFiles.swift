@@ -85,21 +85,15 @@ struct StoredFiles {
         return segment.created < limit
     }
 
-    /// The next segment of a lane to deliver. Expires the segments before it.
+    /// The next segment of a lane to deliver. Expires the segments before it, whether they can be read or not.
     mutating func oldestWaiting(_ lane: Lane) -> Segment? {
-        while let segment = index.firstWaiting(lane) {
+        while let segment = index.segments(lane).first(where: {
+            $0.condition == .waiting || $0.condition == .givenUp && isExpired($0)
+        }) {
             guard isExpired(segment) else { return segment }
             expire(segment)
         }
         return nil
-    }
-
-    /// Expires the segments that were given up.
-    mutating func expireUnreadable() {
-        for segment in index.unreadable where isExpired(segment) {
-            index.takeBackUnreadable(segment)
-            expire(segment)
-        }
     }
 
     mutating func expire(_ segment: Segment) {
@@ -146,8 +140,7 @@ struct StoredFiles {
     mutating func erase(
         _ found: LineEraser.Finding, in segment: Segment, by replacement: String
     ) throws(FileError) -> Int {
-        let others = index.unreadable + unremoved
-        guard segment.condition != .retired || others.contains(where: { $0 === segment }) else {
+        guard segment.condition != .retired || unremoved.contains(where: { $0 === segment }) else {
             files.discardFile(replacement)
             return 0
         }
@@ -198,17 +191,16 @@ struct StoredFiles {
     /// Stops reading a waiting segment. Its file stays, and is read later, evicted, or deleted with other events.
     mutating func giveUp(_ segment: Segment) {
         releaseFile(of: segment)
+        dropped(segment, .unreadable)
         index.giveUp(segment)
         directories.synchronization.remove(segment.path)
-        dropped(segment, .unreadable)
     }
 
     /// Deletes a segment without reading its events, unless it is handed out or gone. Its lines are counted if possible.
     ///
     /// - Returns: the number of its events.
     mutating func delete(_ segment: Segment) -> Int {
-        if index.unreadable.contains(where: { $0 === segment }) { index.takeBackUnreadable(segment) }
-        guard segment.condition == .waiting else { return 0 }
+        guard segment.condition == .waiting || segment.condition == .givenUp else { return 0 }
         count(segment, countUnread(segment))
         retire(segment)
         remove(segment)
@@ -273,7 +265,6 @@ struct StoredFiles {
     /// Leaves an adopted directory to a later process, which may deliver the events a second time whose files can't be removed.
     mutating func leave(_ directory: InstanceDirectory) {
         for segment in index.unreadable where segment.directory == directory.path {
-            index.takeBackUnreadable(segment)
             index.retire(segment)
             index.subtractFromUsage(segment)
         }

@@ -233,7 +233,7 @@ struct Appenders {
         freeSpares(&stored)
         if hasRoom(for: size, stored) { return }
         // Nothing is evicted if it would not be enough.
-        if bytes(stored) - evictableBytes(for: lane, stored) + size <= capacity {
+        if canFree(bytes(stored) + size - capacity, for: lane, stored) {
             evict(downTo: capacity - size, for: lane, &stored)
         }
         guard hasRoom(for: size, stored) else {
@@ -248,11 +248,14 @@ struct Appenders {
         for lane in appenders.indices { appenders[lane].cutRest() }
     }
 
-    private func evictableBytes(for incoming: Lane, _ stored: StoredFiles) -> Int {
-        Lane.allCases.prefix { $0 <= incoming }.reduce(0) { bytes, lane in
-            let open = lane < incoming ? appenders[lane.rawValue].usage.fileBytes : 0
-            return bytes + stored.index.evictableBytes(lane) + open
+    /// Whether the segments that may be evicted for a line of this lane have as many bytes.
+    private func canFree(_ bytes: Int, for incoming: Lane, _ stored: StoredFiles) -> Bool {
+        var rest = bytes
+        for lane in Lane.allCases where lane <= incoming {
+            if lane < incoming { rest -= appenders[lane.rawValue].usage.fileBytes }
+            rest -= stored.index.evictableBytes(lane, upTo: rest)
         }
+        return rest <= 0
     }
 
     /// Evicts segments, until at most `limit` bytes are left or nothing more may be evicted for a line of this lane: the lowest

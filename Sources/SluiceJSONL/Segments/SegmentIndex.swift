@@ -5,6 +5,8 @@ final class Segment {
     enum Condition: Equatable {
         case waiting
         case handedOut
+        /// It can't be read, and is not delivered. Its events were reported as lost.
+        case givenUp
         /// Its lines are accounted for. Its file may still exist.
         case retired
     }
@@ -52,10 +54,16 @@ final class Segment {
 
     var lane: Lane { name.lane }
 
-    /// Its lines. All bytes are unread until they are counted.
-    fileprivate var lines: Usage {
-        Usage(count: count ?? 0, eventBytes: eventBytes, unreadBytes: count == nil ? fileBytes : 0)
+    /// What it adds to the usage of the store. A file counts as long as it exists, and its lines as long as they are the store's.
+    /// All bytes are unread until the lines are counted.
+    fileprivate var usage: Usage {
+        guard condition == .waiting || condition == .handedOut else { return Usage(fileBytes: fileBytes) }
+        return Usage(
+            count: count ?? 0, eventBytes: eventBytes, unreadBytes: count == nil ? fileBytes : 0, fileBytes: fileBytes)
     }
+
+    /// Whether it can make room for new lines.
+    fileprivate var isEvictable: Bool { condition == .waiting || condition == .givenUp }
 
     /// Whether it comes before `other` within their lane. The directory decides between processes that ran at the same
     /// time.
@@ -68,62 +76,25 @@ final class Segment {
 /// The closed segments of a store in the order of their lanes, and their sizes.
 ///
 /// It touches no files and reads no clocks. Its costs don't depend on the number of segments, except for a binary search,
-/// and for closing the gap when a segment is removed that is not the oldest one.
+/// for closing the gap when a segment is removed that is not the oldest one, and for a search when segments must be evicted.
 struct SegmentIndex {
-    private struct Queue {
-        /// A slice, because removing its first element moves no others.
-        var segments: ArraySlice<Segment> = []
-        /// The size of the waiting segments and of the unreadable ones.
-        var evictableBytes = 0
-    }
-
-    /// By lane.
-    private var queues = Lane.allCases.map { _ in Queue() }
+    /// By lane. Slices, because removing the first element moves no others.
+    private var queues = Lane.allCases.map { _ in ArraySlice<Segment>() }
     /// Of the waiting events.
     private(set) var events = Usage()
     private(set) var deadLetters = Usage()
-    /// The segments that were given up because they can't be read, in the order of the next attempts. Their files count, and
-    /// their events don't.
-    private(set) var unreadable: [Segment] = []
 
     /// The size of all files, including retired ones that still exist.
     var fileBytes: Int { events.fileBytes + deadLetters.fileBytes }
 
     /// All segments, dead letters first.
-    var segments: [Segment] { queues.flatMap(\.segments) }
+    var segments: [Segment] { queues.flatMap(\.self) }
 
     /// The segments of a lane, the oldest first.
-    func segments(_ lane: Lane) -> ArraySlice<Segment> { queues[lane.rawValue].segments }
+    func segments(_ lane: Lane) -> ArraySlice<Segment> { queues[lane.rawValue] }
 
-    /// Adds a waiting segment at its place in the order.
-    mutating func insertSorted(_ segment: Segment) {
-        segment.condition = .waiting
-        queues[segment.lane.rawValue].segments.insert(segment, at: position(of: segment))
-        queues[segment.lane.rawValue].evictableBytes += segment.fileBytes
-        change(segment.lane) { $0 = $0 + segment.lines + Usage(fileBytes: segment.fileBytes) }
-    }
-
-    /// Gives up a waiting segment that can't be read. Its file counts, and can be evicted.
-    mutating func giveUp(_ segment: Segment) {
-        retire(segment)
-        unreadable.append(segment)
-        queues[segment.lane.rawValue].evictableBytes += segment.fileBytes
-    }
-
-    /// Takes back a segment that was given up. Its events were reported as lost, so they are counted when it is read or
-    /// removed.
-    mutating func takeBackUnreadable(_ segment: Segment) {
-        unreadable.removeAll { $0 === segment }
-        queues[segment.lane.rawValue].evictableBytes -= segment.fileBytes
-        subtractFromUsage(segment)
-        segment.count = nil
-        segment.eventBytes = 0
-        insertSorted(segment)
-    }
-
-    private mutating func change(_ lane: Lane, _ body: (inout Usage) -> Void) {
-        if lane.holdsEvents { body(&events) } else { body(&deadLetters) }
-    }
+    /// The segments that were given up because they can't be read.
+    var unreadable: [Segment] { segments.filter { $0.condition == .givenUp } }
 
     /// The index of the first segment that doesn't come before `segment`.
     private func position(of segment: Segment) -> Int {
@@ -139,53 +110,44 @@ struct SegmentIndex {
         return range.lowerBound
     }
 
-    /// Returns the oldest segment of a lane that is not handed out: the next one to deliver.
-    func firstWaiting(_ lane: Lane) -> Segment? {
-        queues[lane.rawValue].segments.first { $0.condition == .waiting }
+    private mutating func insert(_ segment: Segment) {
+        queues[segment.lane.rawValue].insert(segment, at: position(of: segment))
     }
 
-    /// Returns the next segment of a lane to evict: one that can't be read, or the oldest one. It waits.
-    mutating func firstEvictable(_ lane: Lane) -> Segment? {
-        guard let segment = unreadable.first(where: { $0.lane == lane }) else { return firstWaiting(lane) }
-        takeBackUnreadable(segment)
-        return segment
+    private mutating func remove(_ segment: Segment) {
+        let lane = segment.lane.rawValue
+        let position = position(of: segment)
+        if position == queues[lane].startIndex {
+            queues[lane].removeFirst()
+        } else {
+            queues[lane].remove(at: position)
+        }
     }
 
-    mutating func handOut(_ segment: Segment) {
-        queues[segment.lane.rawValue].evictableBytes -= segment.fileBytes
-        segment.condition = .handedOut
+    // MARK: The way of a segment
+
+    /// Adds a waiting segment at its place in the order.
+    mutating func insertSorted(_ segment: Segment) {
+        insert(segment)
+        change(segment.lane) { $0.fileBytes += segment.fileBytes }
+        update(segment) { $0.condition = .waiting }
     }
 
-    /// Returns a segment to the waiting ones, because it could not be read or doesn't fit into a batch.
-    mutating func takeBack(_ segment: Segment) {
-        queues[segment.lane.rawValue].evictableBytes += segment.fileBytes
-        segment.condition = .waiting
-    }
+    mutating func handOut(_ segment: Segment) { update(segment) { $0.condition = .handedOut } }
 
-    /// Corrects the number and size of a segment's events or dead letters.
-    mutating func setContents(of segment: Segment, count: Int, eventBytes: Int) {
-        let former = segment.lines
-        segment.count = count
-        segment.eventBytes = eventBytes
-        change(segment.lane) { $0 = $0 - former + segment.lines }
+    /// Returns a segment to the waiting ones, because it could not be read, doesn't fit into a batch, or is read once more.
+    mutating func takeBack(_ segment: Segment) { update(segment) { $0.condition = .waiting } }
+
+    /// Gives up a waiting segment that can't be read, after its events were reported as lost. They are counted when it is read or
+    /// removed.
+    mutating func giveUp(_ segment: Segment) {
+        update(segment) { ($0.condition, $0.count, $0.eventBytes) = (.givenUp, nil, 0) }
     }
 
     /// Removes a segment and its lines. Its file counts until ``subtractFromUsage(_:)``.
     mutating func retire(_ segment: Segment) {
         remove(segment)
-        change(segment.lane) { $0 = $0 - segment.lines }
-        segment.condition = .retired
-    }
-
-    private mutating func remove(_ segment: Segment) {
-        let lane = segment.lane.rawValue
-        if segment.condition == .waiting { queues[lane].evictableBytes -= segment.fileBytes }
-        let position = position(of: segment)
-        if position == queues[lane].segments.startIndex {
-            queues[lane].segments.removeFirst()
-        } else {
-            queues[lane].segments.remove(at: position)
-        }
+        update(segment) { $0.condition = .retired }
     }
 
     /// Stops counting the file of a retired segment.
@@ -193,8 +155,50 @@ struct SegmentIndex {
         change(segment.lane) { $0.fileBytes -= segment.fileBytes }
     }
 
-    /// The size of the segments of a lane that may be evicted.
-    func evictableBytes(_ lane: Lane) -> Int { queues[lane.rawValue].evictableBytes }
+    /// Corrects the number and size of a segment's events or dead letters.
+    mutating func setContents(of segment: Segment, count: Int, eventBytes: Int) {
+        update(segment) { ($0.count, $0.eventBytes) = (count, eventBytes) }
+    }
+
+    /// Updates a waiting segment whose file was moved to another directory.
+    mutating func moved(_ segment: Segment, to directory: InstanceDirectory, as name: SegmentName) {
+        remove(segment)
+        segment.directory = directory.path
+        segment.path = directory.path(of: name)
+        segment.name = name
+        insert(segment)
+    }
+
+    /// Changes a segment, and the usage with it.
+    private mutating func update(_ segment: Segment, _ body: (Segment) -> Void) {
+        let former = segment.usage
+        body(segment)
+        change(segment.lane) { $0 = $0 - former + segment.usage }
+    }
+
+    private mutating func change(_ lane: Lane, _ body: (inout Usage) -> Void) {
+        if lane.holdsEvents { body(&events) } else { body(&deadLetters) }
+    }
+
+    // MARK: Choosing
+
+    /// Returns the oldest segment of a lane that is not handed out: the next one to deliver.
+    func firstWaiting(_ lane: Lane) -> Segment? { segments(lane).first { $0.condition == .waiting } }
+
+    /// Returns the next segment of a lane to evict: one that can't be read, or the oldest one that waits.
+    func firstEvictable(_ lane: Lane) -> Segment? {
+        segments(lane).first { $0.condition == .givenUp } ?? firstWaiting(lane)
+    }
+
+    /// The size of the segments of a lane that may be evicted. If it is at least `limit`, any number from there on is returned.
+    func evictableBytes(_ lane: Lane, upTo limit: Int) -> Int {
+        var bytes = 0
+        for segment in segments(lane) where segment.isEvictable {
+            if bytes >= limit { break }
+            bytes += segment.fileBytes
+        }
+        return bytes
+    }
 
     // MARK: Dead letters
 
@@ -222,20 +226,8 @@ struct SegmentIndex {
             letters[id] = LinePlace(event: end..<end + place.event.count, checksum: place.checksum)
             end += place.line.count
         }
+        update(segment) { $0.fileBytes = end }
         setLetters(of: segment, letters, hasOtherLines: false)
-        queues[segment.lane.rawValue].evictableBytes += end - segment.fileBytes
-        change(segment.lane) { $0.fileBytes += end - segment.fileBytes }
-        segment.fileBytes = end
         segment.hasRemovedLines = false
-    }
-
-    /// Updates a waiting segment whose file was moved to another directory.
-    mutating func moved(_ segment: Segment, to directory: InstanceDirectory, as name: SegmentName) {
-        remove(segment)
-        segment.directory = directory.path
-        segment.path = directory.path(of: name)
-        segment.name = name
-        queues[segment.lane.rawValue].segments.insert(segment, at: position(of: segment))
-        queues[segment.lane.rawValue].evictableBytes += segment.fileBytes
     }
 }
