@@ -179,14 +179,14 @@ public final class LifecycleEvents: Processor {
 
     /// Writes the app's new version with the event that it causes, before the event is tracked.
     private func keepVersions(at now: LifecycleMachine.Moment) {
-        let former = machine.withLock(\.facts)
-        let hasEvent = machine.withLock { machine in
+        let new = machine.withLock { machine in
             machine.compareVersions(at: now) { context.newEventID(at: now.wall) }
         }
-        guard hasEvent, !kept.saveOrReport(note) else { return }
+        guard let new else { return }
+        let isKept = kept.saveOrReport { $0 = new }
+        machine.withLock { $0.noteVersions(isKept ? new : nil) }
         // If the event were tracked now, every launch would track it.
-        machine.withLock { $0.revertVersions(to: former) }
-        kept.update(note)
+        if !isKept { kept.update(note) }
     }
 
     private var now: LifecycleMachine.Moment {
@@ -218,7 +218,7 @@ extension LifecycleEvents: KeptState {
     /// without the user's consent.
     package func keep() {
         adopt()
-        if machine.withLock(\.owesVersions) {
+        if machine.withLock(\.comparison) == .owed {
             keepVersions(at: now)
             track(machine.withLock { $0.takeVersionEvents() })
         }

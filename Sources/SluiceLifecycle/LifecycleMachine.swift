@@ -9,6 +9,8 @@ struct LifecycleMachine {
         var day: Int64
     }
 
+    enum Comparison { case pending, owed, done }
+
     struct Output: Equatable {
         var name: String
         var properties: Properties
@@ -28,9 +30,9 @@ struct LifecycleMachine {
     private let version: AppVersion
     /// The facts of earlier launches are among ``facts``.
     private(set) var isLoaded = false
-    private var hasComparedVersions = false
-    /// A signal has asked for the comparison, but the earlier facts were unknown, or its event could not be kept.
-    private(set) var owesVersions = false
+    /// Of the app's version with that of the earlier launches. It is owed if a signal has asked for it, but the earlier facts were
+    /// unknown, or its event could not be kept.
+    private(set) var comparison = Comparison.pending
 
     /// Creates a machine that doesn't know earlier launches yet.
     init(facts: LifecycleFacts?, version: AppVersion) {
@@ -60,34 +62,36 @@ struct LifecycleMachine {
 
     /// Compares the app's version with that of the earlier launches, once they are known.
     ///
-    /// - Returns: Whether there is an event, which ``receive(_:at:)`` returns. Its facts must be on disk before that.
-    mutating func compareVersions(at now: Moment, makeID: () -> EventID) -> Bool {
-        guard !hasComparedVersions, let former = facts else { return false }
-        (hasComparedVersions, owesVersions) = (isLoaded, !isLoaded)
-        guard isLoaded else { return false }
+    /// - Returns: The facts with the event of a new version, if there is one. Call ``noteVersions(_:)`` when they are on disk.
+    mutating func compareVersions(at now: Moment, makeID: () -> EventID) -> LifecycleFacts? {
+        guard comparison != .done, var new = facts else { return nil }
+        comparison = isLoaded ? .done : .owed
+        guard isLoaded else { return nil }
+        let former = new
         let isUpdate = former.isInstalled && version.differs(from: former.version)
         // Without a version there is no app to install: a server or a tool.
         let isInstallation = !former.isInstalled && version.isKnown
-        facts?.isInstalled = true
-        facts?.version.update(to: version)
-        if isUpdate || isInstallation {
-            let previous = isUpdate ? former.version : AppVersion()
-            let properties =
-                version.properties("$app_version", "$app_build")
-                + previous.properties("$previous_version", "$previous_build")
-            facts?.versionEvents.append(
-                VersionEvent(id: makeID(), time: now.wall, isUpdate: isUpdate, properties: properties))
+        new.isInstalled = true
+        new.version.update(to: version)
+        guard isUpdate || isInstallation else {
+            noteVersions(new)
+            return nil
         }
-        return isUpdate || isInstallation
+        let previous = isUpdate ? former.version : AppVersion()
+        let properties =
+            version.properties("$app_version", "$app_build")
+            + previous.properties("$previous_version", "$previous_build")
+        new.versionEvents.append(
+            VersionEvent(id: makeID(), time: now.wall, isUpdate: isUpdate, properties: properties))
+        return new
     }
 
-    /// Forgets the comparison, because its event could not be kept. The next signal repeats the comparison.
-    mutating func revertVersions(to former: LifecycleFacts?) {
-        guard let former else { return }
-        (hasComparedVersions, owesVersions) = (false, true)
-        facts?.isInstalled = former.isInstalled
-        facts?.version = former.version
-        facts?.versionEvents = former.versionEvents
+    /// Takes over the result of a comparison. Nil if its event could not be kept: the next signal repeats the comparison.
+    mutating func noteVersions(_ new: LifecycleFacts?) {
+        guard let new else { return comparison = .owed }
+        facts?.isInstalled = new.isInstalled
+        facts?.version = new.version
+        facts?.versionEvents = new.versionEvents
     }
 
     mutating func takeVersionEvents() -> [Output] {
@@ -102,9 +106,7 @@ struct LifecycleMachine {
         activeSince = activeSince.map { _ in now.suspending }
         guard let former = facts else { return }
         facts = LifecycleFacts()
-        facts?.isInstalled = former.isInstalled
-        facts?.version = former.version
-        facts?.versionEvents = former.versionEvents
+        noteVersions(former)
     }
 
     // MARK: Signals

@@ -20,13 +20,20 @@ struct SessionMachine {
     }
 
     struct Session: Equatable {
-        var id: String
-        var index: Int64
+        let id: String
+        var index: Int64 { didSet { properties["$session_index"] = .int(index) } }
         let start: Moment
         /// The last known time of the session.
         var last: Moment
+        /// Its end has been tracked. It still marks the last events of other plugins.
+        var isOver = false
+        /// Built when it begins, and not for each event.
+        private(set) var properties: Properties
 
-        var properties: Properties { ["$session_id": .string(id), "$session_index": .int(index)] }
+        init(_ id: String, _ index: Int64, at start: Moment) {
+            (self.id, self.index, self.start, last) = (id, index, start, start)
+            properties = ["$session_id": .string(id), "$session_index": .int(index)]
+        }
 
         /// Milliseconds.
         var duration: Double { (last.continuous - start.continuous).inMilliseconds }
@@ -38,6 +45,17 @@ struct SessionMachine {
         case ended(SessionRecord, isRecovered: Bool)
     }
 
+    /// What is known of the launches before this one.
+    private enum Earlier {
+        case unknown
+        /// No session of theirs has to be ended.
+        case ended
+        /// A session was open when its launch crashed. Its last events may still come, also after its end was tracked.
+        case crashed(SessionRecord, isEndTracked: Bool)
+    }
+
+    private enum Leaving { case user, process }
+
     let mode: Sessions.Mode
     /// Nil for sessions that the host begins and ends.
     private let maximumLength: Duration?
@@ -46,28 +64,16 @@ struct SessionMachine {
     /// The indices of the sessions that began before the facts of earlier launches were known, by their ids. The first ones.
     private(set) var earlyIndices: [String: Int64] = [:]
     private static let maximumEarlyIndices = 1_000
-    /// The facts of earlier launches are known.
-    private(set) var hasAdopted = false
-    /// The open session of an earlier launch that crashed; its last events may still come.
-    private(set) var recovered: SessionRecord?
-    /// The end of ``recovered`` has not been tracked.
-    private(set) var isRecoveredPending = false
+    private var earlier = Earlier.unknown
     private(set) var current: Session?
-    /// The properties of ``current``, which are built when it begins and not for each event.
-    private(set) var properties: Properties = [:]
-    /// ``current`` still marks events, but its end has been tracked.
-    private(set) var isOver = false
-    /// The session that the next launch would have to end after a crash.
-    var open: Session? { isOver ? nil : current }
+    /// The user is about to change, or the process is about to end: the last events of other plugins begin no session. Before the
+    /// end of the process, only ``start(at:)`` does.
+    private var leaving: Leaving?
     private var lastEvent = Duration.zero
     /// Nil in the foreground, and without signals.
     private var backgroundSince: Duration?
     /// The app was launched passively, and has not become active.
     private(set) var isPassive = false
-    /// The process is about to end. Only ``start(at:)`` begins another session.
-    private var isTerminated = false
-    /// The user is about to change. The last events of other plugins begin no session.
-    private var isUserLeaving = false
     /// The user has changed in a session, so the next event begins another one, also a manual one.
     private var isRenewing = false
 
@@ -77,31 +83,52 @@ struct SessionMachine {
         self.makeID = makeID
     }
 
-    /// Adds the facts of earlier launches. A session that has begun already stays, and is counted after the earlier ones.
+    /// Whether the facts of earlier launches are known.
+    var hasAdopted: Bool { if case .unknown = earlier { false } else { true } }
+
+    /// The session of an earlier launch that crashed.
+    var recovered: SessionRecord? { if case .crashed(let session, _) = earlier { session } else { nil } }
+
+    /// The facts for the next launch; nil until the ones of earlier launches are known.
+    var facts: SessionFacts? {
+        guard hasAdopted else { return nil }
+        var facts = SessionFacts()
+        facts.lastIndex = lastIndex
+        if case .crashed(let session, isEndTracked: false) = earlier {
+            // After a grant, its end can still be due. It comes first, because its events were tracked.
+            facts.session = session
+        } else if let current, !current.isOver {
+            facts.session = SessionRecord(current, isPassive: isPassive)
+        }
+        return facts
+    }
+
+    /// Adds the facts of earlier launches, once. A session that has begun already stays, and is counted after the earlier ones.
     mutating func adopt(_ facts: SessionFacts) {
-        (recovered, isRecoveredPending, hasAdopted) = (facts.session, facts.session != nil, true)
+        guard !hasAdopted else { return }
+        earlier = facts.session.map { .crashed($0, isEndTracked: false) } ?? .ended
         lastIndex += facts.lastIndex
         earlyIndices = earlyIndices.mapValues { $0 + facts.lastIndex }
         current?.index += facts.lastIndex
-        properties = current?.properties ?? [:]
     }
 
     /// Forgets the session whose end was tracked, because another pipeline begins.
     mutating func reopen() {
-        isTerminated = false
-        if isOver { forget() }
+        if leaving == .process { leaving = nil }
+        if current?.isOver != false { forget() }
     }
 
     /// Forgets the session, because the user changes.
     mutating func renew() {
-        isUserLeaving = false
+        if leaving == .user { leaving = nil }
         forget(thenRenews: current != nil || isRenewing)
     }
 
     /// Forgets the user, also of earlier launches, without an event.
     mutating func forgetUser() {
         renew()
-        (lastIndex, earlyIndices, recovered, isRecoveredPending) = (0, [:], nil, false)
+        (lastIndex, earlyIndices) = (0, [:])
+        if hasAdopted { earlier = .ended }
     }
 
     /// Call this before an event of this time is marked.
@@ -129,9 +156,8 @@ struct SessionMachine {
             backgroundSince = backgroundSince ?? now.continuous
             return []
         case .willTerminate, .userWillChange:
-            // The last events of other plugins still have the session, and begin no other one.
-            isTerminated = isTerminated || signal == .willTerminate
-            isUserLeaving = isUserLeaving || signal == .userWillChange
+            // The last events of other plugins still have the session.
+            if leaving != .process { leaving = signal == .willTerminate ? .process : .user }
             beat(at: now)
             return end()
         case .willResignActive, .connectivity:
@@ -151,11 +177,11 @@ struct SessionMachine {
         lastIndex += 1
         // Backends read the start from the id, and refuse an event before it.
         let time = min(now.wall, firstEvent ?? now.wall)
-        let session = Session(id: makeID(time), index: lastIndex, start: now, last: now)
+        let session = Session(makeID(time), lastIndex, at: now)
         current = session
         if !hasAdopted, earlyIndices.count < SessionMachine.maximumEarlyIndices { earlyIndices[session.id] = lastIndex }
-        properties = session.properties
-        (isOver, isTerminated, isRenewing) = (false, false, false)
+        if leaving == .process { leaving = nil }
+        isRenewing = false
         lastEvent = now.continuous
         return outputs + [.started(session)]
     }
@@ -170,25 +196,25 @@ struct SessionMachine {
 
     /// Forgets the session, whose end was tracked.
     mutating func forget(thenRenews isRenewing: Bool = false) {
-        (current, properties, self.isRenewing) = (nil, [:], isRenewing)
+        (current, self.isRenewing) = (nil, isRenewing)
     }
 
     private mutating func end() -> [Output] {
-        guard let current, !isOver else { return [] }
-        isOver = true
-        return [.ended(SessionRecord(current), isRecovered: false)]
+        guard let session = current, !session.isOver else { return [] }
+        current?.isOver = true
+        return [.ended(SessionRecord(session), isRecovered: false)]
     }
 
     private mutating func lasts(until now: Moment) {
-        guard !isOver, let session = current, !hasJumped(since: session, at: now) else { return }
+        guard let session = current, !session.isOver, !hasJumped(since: session, at: now) else { return }
         let end = maximumLength.map { now.limited(to: session.start.continuous + $0) } ?? now
         if end.continuous >= session.last.continuous { current?.last = end }
     }
 
     private mutating func recoverUnfinished() -> [Output] {
-        guard let recovered, isRecoveredPending else { return [] }
-        isRecoveredPending = false
-        return [.ended(recovered, isRecovered: true)]
+        guard case .crashed(let session, isEndTracked: false) = earlier else { return [] }
+        earlier = .crashed(session, isEndTracked: true)
+        return [.ended(session, isRecovered: true)]
     }
 
     private mutating func renewIfNeeded(at now: Moment) -> [Output] {
@@ -197,7 +223,7 @@ struct SessionMachine {
 
     /// Whether an event at this time begins a session.
     func isDue(at now: Moment) -> Bool {
-        if isTerminated || isUserLeaving { return false }
+        if leaving != nil { return false }
         guard let current else { return mode != .manual || isRenewing }
         if let maximumLength, now.continuous - current.start.continuous >= maximumLength { return true }
         if hasJumped(since: current, at: now) { return true }

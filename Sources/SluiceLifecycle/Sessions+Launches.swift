@@ -19,15 +19,7 @@ extension Sessions {
 
     /// Copies the machine's facts into the state. Does nothing until the facts of earlier launches are loaded.
     func note(_ facts: inout SessionFacts) {
-        let machine = state.withLock(\.machine)
-        guard machine.hasAdopted else { return }
-        var record = machine.isRecoveredPending ? machine.recovered : nil
-        // After a grant, the end of an earlier session can still be due. It comes first, because its events were tracked.
-        if record == nil, let open = machine.open {
-            record = SessionRecord(open, isPassive: machine.isPassive)
-        }
-        facts.lastIndex = machine.lastIndex
-        facts.session = record
+        if let known = state.withLock(\.machine.facts) { facts = known }
     }
 
     /// Forgets the session and the earlier ones without an event. The next event begins the first session of a new user.

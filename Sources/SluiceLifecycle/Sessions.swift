@@ -184,9 +184,7 @@ public final class Sessions: Processor {
     /// Takes over the facts of earlier launches. Without the user's consent, this does nothing until the grant.
     func adopt() {
         guard !state.withLock(\.machine.hasAdopted) else { return }
-        _ = kept.readIfLoaded { facts in
-            state.withLock { if !$0.machine.hasAdopted { $0.machine.adopt(facts) } }
-        }
+        _ = kept.readIfLoaded { facts in state.withLock { $0.machine.adopt(facts) } }
     }
 
     /// Adds the session to the event, and begins one if necessary.
@@ -206,7 +204,7 @@ public final class Sessions: Processor {
             }
             guard !context.hasOtherUser(than: event), isInSession(event, state, at: now) else { return [] }
             let outputs = state.machine.event(of: event.time, at: now)
-            if !state.machine.properties.isEmpty { event.properties.addDefaults(state.machine.properties) }
+            if let session = state.machine.current { event.properties.addDefaults(session.properties) }
             event.isInSession = true
             return outputs
         }
