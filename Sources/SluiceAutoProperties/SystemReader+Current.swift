@@ -26,31 +26,15 @@ extension SystemReader {
     private static let maximumBytes = 1_048_576
 
     private static func contents(of path: String) -> [UInt8]? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var bytes: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 4_096)
-        // The files of /proc have no size.
-        while bytes.count < maximumBytes {
-            let count = read(descriptor, &buffer, buffer.count)
-            if count == 0 { break }
-            if count > 0 {
-                bytes += buffer[..<count]
-            } else if errno != EINTR {
-                return nil
-            }
-        }
-        return bytes
+        // Some of the files are behind a link.
+        guard let file = realpath(path, nil) else { return nil }
+        defer { free(file) }
+        return attempt(
+            try OpenFile(String(cString: file), [], in: SystemFileSystem()).read(upTo: maximumBytes), or: nil)
     }
 
     private static func target(ofLink path: String) -> String? {
-        withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { buffer in
-            guard let base = buffer.baseAddress else { return nil }
-            let count = readlink(path, base, buffer.count)
-            guard count > 0 else { return nil }
-            return String(decoding: UnsafeRawBufferPointer(buffer)[..<count], as: UTF8.self)
-        }
+        attempt(try SystemFileSystem().target(of: path), or: nil)
     }
 
     private static func names(in directory: String) -> [String] {

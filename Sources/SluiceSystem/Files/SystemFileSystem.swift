@@ -121,7 +121,7 @@ package struct SystemFileSystem: FileSystem {
     }
 
     /// Where a symbolic link leads.
-    func target(of link: String) throws(FileError) -> String {
+    package func target(of link: String) throws(FileError) -> String {
         var bytes = [CChar](repeating: 0, count: 4_096)
         let count = try checked { readlink(link, &bytes, 4_096) }
         return String(decoding: bytes.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self)
