@@ -18,14 +18,13 @@ extension PersistedState {
     func startWriter(_ memory: inout Memory) {
         guard memory.writer == nil else { return }
         memory.writer = Task.onOwnThread(priority: .utility) {
-            var isDone = false
-            while !isDone {
+            var changes = 0
+            repeat {
+                changes = self.memory.withLock(\.changes)
                 self.reportFailure(self.write)
-                isDone = self.memory.withLock { memory in
-                    guard memory.attempted == memory.changes else { return false }
-                    memory.writer = nil
-                    return true
-                }
+            } while self.memory.withLock { memory in
+                if memory.changes == changes { memory.writer = nil }
+                return memory.writer != nil
             }
         }
     }
@@ -45,7 +44,6 @@ extension PersistedState {
     /// - Returns: False if the gate is closed.
     func write() throws(SluiceError) -> Bool {
         guard isPersistent else { return true }
-        memory.withLock { $0.attempted = $0.changes }
         try requireFree()
         try loadOnce()
         return try turn.take { () throws(SluiceError) in

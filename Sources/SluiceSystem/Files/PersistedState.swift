@@ -53,9 +53,8 @@ public final class PersistedState<Value: PersistedValue>: Sendable {
     struct Memory {
         var value: Value
         var isLoaded: Bool
-        /// The number of changes: so far, when a write was last begun, and when one last succeeded.
+        /// The number of changes: so far, and when a write last succeeded.
         var changes = 0
-        var attempted = 0
         var saved = 0
         /// The bytes that were read or written last, if any. Not the value: texts can be equal and have other bytes.
         var written: [UInt8]?
