@@ -134,16 +134,13 @@ struct StoredFiles {
             of: segment, count: lines.count, eventBytes: lines.reduce(0) { $0 + $1.bytes.count })
     }
 
-    /// Replaces the file of a segment by a version without erased lines, unless the file was removed in the meantime.
+    /// Replaces the file of a segment by a version without erased lines. Leaves that alone if the file was removed in the meantime.
     ///
     /// - Returns: the number of erased events, without the events of a batch that is handed out.
     mutating func erase(
         _ found: LineEraser.Finding, in segment: Segment, by replacement: String
     ) throws(FileError) -> Int {
-        guard segment.condition != .retired || unremoved.contains(where: { $0 === segment }) else {
-            files.discardFile(replacement)
-            return 0
-        }
+        guard segment.condition != .retired || unremoved.contains(where: { $0 === segment }) else { return 0 }
         try files.rename(replacement, to: segment.path)
         releaseFile(of: segment)
         guard segment.condition == .waiting else {

@@ -42,22 +42,18 @@ struct ErasureAccess: Sendable {
         for segment in segments {
             let replacement = segment.path + InstanceDirectory.incompleteSuffix
             do throws(SegmentReader.Failure) {
-                guard let found = try eraser.find(in: segment.path, limit: segment.fileBytes, segment.name) else {
-                    // A loss of power must not bring back the former contents of a reused file.
-                    if segment.name.isReused {
-                        let failure = FileError.of(try OpenFile(segment.path, [], in: access.files).synchronize())
-                        if let failure { throw .file(failure) }
+                let found = try eraser.find(in: segment.path, limit: segment.fileBytes, segment.name)
+                try SegmentReader.Failure.converting { () throws(FileError) in
+                    guard let found else {
+                        // A loss of power must not bring back the former contents of a reused file.
+                        if segment.name.isReused { try OpenFile(segment.path, [], in: access.files).synchronize() }
+                        return
                     }
-                    continue
-                }
-                try eraser.write(found, to: replacement)
-                do throws(FileError) {
+                    _ = try access.files.makeFile(replacement, of: found.rest)
+                    defer { access.files.discardFile(replacement) }
                     events += try access.use { state throws(FileError) in
                         try state.stored.erase(found, in: segment, by: replacement)
                     }
-                } catch {
-                    access.files.discardFile(replacement)
-                    throw .file(error)
                 }
             } catch {
                 problems.add(error, in: segment.directory)

@@ -12,6 +12,15 @@ struct LineEraser {
         let contents: SegmentReader.Contents
         /// The lines to erase.
         let erased: Set<LinePlace>
+
+        /// The file without these lines.
+        var rest: [UInt8] {
+            var rest = [UInt8](repeating: LineFormat.newline, count: bytes.count)
+            for place in contents.places where !erased.contains(place) {
+                rest.replaceSubrange(place.line, with: bytes[place.line])
+            }
+            return rest
+        }
     }
 
     let reader: SegmentReader
@@ -28,23 +37,6 @@ struct LineEraser {
         }
         guard !erased.isEmpty || contents.damaged > 0 || contents.skipped > 0 else { return nil }
         return Finding(bytes: bytes, contents: contents, erased: Set(erased.map { contents.places[$0] }))
-    }
-
-    /// Writes a copy of a file, without the lines that were found, to another path.
-    func write(_ found: Finding, to replacement: String) throws(SegmentReader.Failure) {
-        var kept = [UInt8](repeating: LineFormat.newline, count: found.bytes.count)
-        for place in found.contents.places where !found.erased.contains(place) {
-            kept.replaceSubrange(place.line, with: found.bytes[place.line])
-        }
-        reader.files.discardFile(replacement)
-        do throws(FileError) {
-            let file = try OpenFile(replacement, [.write, .create, .exclusive], in: reader.files)
-            try file.write(kept[...])
-            try file.synchronize()
-        } catch {
-            reader.files.discardFile(replacement)
-            throw .file(error)
-        }
     }
 
     /// Erases in the files of a directory whose process has ended, and whose events no store has counted.
@@ -70,7 +62,11 @@ struct LineEraser {
                         letters.formUnion(try reader.readLetters(path, limit: bytes, name).letters.map(\.letter.id))
                     }
                     guard let found = try find(in: path, limit: bytes, name) else { continue }
-                    try erase(found, path)
+                    try SegmentReader.Failure.converting { () throws(FileError) in
+                        let replacement = path + InstanceDirectory.incompleteSuffix
+                        try reader.files.replaceFile(path, by: found.rest, through: replacement)
+                        if found.erased.count == found.contents.lines.count { try reader.files.removeFile(path) }
+                    }
                     if name.lane == .rejected {
                         report.deadLetters += found.erased.count
                     } else {
@@ -89,17 +85,6 @@ struct LineEraser {
         report.left += problems.texts
         directory.removeIfEmpty()
         return (report, damaged, isSafe && !problems.areDeliverable)
-    }
-
-    private func erase(_ found: Finding, _ path: String) throws(SegmentReader.Failure) {
-        let replacement = path + InstanceDirectory.incompleteSuffix
-        try write(found, to: replacement)
-        do throws(FileError) {
-            try reader.files.rename(replacement, to: path)
-            if found.erased.count == found.contents.lines.count { try reader.files.removeFile(path) }
-        } catch {
-            throw .file(error)
-        }
     }
 
     /// Counts erased events that are no dead letters.

@@ -8,6 +8,11 @@ struct SegmentReader {
         case encrypted(any Error)
         /// Not a regular file, or not this user's.
         case foreign
+
+        /// Returns the result of `body`, or throws its error as one of a file.
+        static func converting<Result>(_ body: () throws(FileError) -> Result) throws(Failure) -> Result {
+            do throws(FileError) { return try body() } catch { throw .file(error) }
+        }
     }
 
     struct Contents {

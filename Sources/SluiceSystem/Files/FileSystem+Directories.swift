@@ -28,16 +28,31 @@ extension FileSystem {
     package func replaceFile(
         _ path: String, by bytes: [UInt8], through temporary: String
     ) throws(FileError) {
-        // An earlier process may have left it.
-        discardFile(temporary)
+        let file = try makeFile(temporary, of: bytes)
+        defer { withExtendedLifetime(file) {} }
         do throws(FileError) {
-            let file = try OpenFile(temporary, [.write, .create, .exclusive], in: self)
-            guard file.tryLock() else { throw .exists }
-            try file.write(bytes[...])
-            try file.synchronize()
             try rename(temporary, to: path)
         } catch {
             discardFile(temporary)
+            throw error
+        }
+    }
+
+    /// Makes a file, whose bytes then survive a loss of power. If this throws, no file is left.
+    ///
+    /// - Returns: the open file, with a lock by which others see that it isn't abandoned.
+    /// - Throws: ``FileError/exists`` if another process has taken it for an abandoned one before.
+    package func makeFile(_ path: String, of bytes: [UInt8]) throws(FileError) -> OpenFile {
+        // An earlier process may have left it.
+        discardFile(path)
+        do throws(FileError) {
+            let file = try OpenFile(path, [.write, .create, .exclusive], in: self)
+            guard file.tryLock() else { throw .exists }
+            try file.write(bytes[...])
+            try file.synchronize()
+            return file
+        } catch {
+            discardFile(path)
             throw error
         }
     }
