@@ -10,8 +10,6 @@ struct Appender {
     private var buffered = Usage()
     /// The lines in the open segment and in the buffer. Adding them up for each line would take longer than keeping the sum.
     private(set) var usage = Usage()
-    /// The size of the open segment's file, if it is larger than its lines.
-    private var reservedBytes = 0
 
     init(_ lane: Lane) {
         self.lane = lane
@@ -20,7 +18,7 @@ struct Appender {
     var bufferedBytes: Int { buffered.fileBytes }
 
     /// The size of the open segment and of the buffer.
-    var fileBytes: Int { max(usage.fileBytes, reservedBytes) }
+    var fileBytes: Int { max(usage.fileBytes, writer?.reservedBytes ?? 0) }
 
     /// The open segment, if a loss of power could still take some of it.
     var unsynchronized: PendingSynchronization.Item? {
@@ -57,10 +55,7 @@ struct Appender {
     /// - Throws: ``FileError/noSuchFile`` if the directory was deleted or moved.
     mutating func flush(to directories: inout Directories, at now: Duration) throws(FileError) {
         guard buffered.fileBytes > 0 else { return }
-        if writer == nil {
-            writer = try directories.makeSegment(lane, at: now)
-            reservedBytes = writer?.reservedBytes ?? 0
-        }
+        if writer == nil { writer = try directories.makeSegment(lane, at: now) }
         buffer.setSeed(writer?.name.seed ?? 0)
         try writer?.write(buffer, buffered, at: now, &directories)
         buffer.removeAll()
@@ -70,16 +65,11 @@ struct Appender {
     /// Ends the use of the open segment's file. Buffered lines stay for the next one.
     mutating func takeWriter() -> SegmentWriter? {
         usage = buffered
-        reservedBytes = 0
         return writer.take()
     }
 
-    /// Makes the file of the open segment as short as its lines.
-    mutating func cutRest() {
-        // A file that can't be cut counts as it is.
-        guard reservedBytes > 0, let writer, FileError.of(try writer.cutRest()) == nil else { return }
-        reservedBytes = 0
-    }
+    /// Makes the file of the open segment as short as its lines. A file that can't be cut counts as it is.
+    func cutRest() { _ = FileError.of(try writer?.cutRest()) }
 
     /// Drops the buffer.
     mutating func takeBuffered() -> Usage {
