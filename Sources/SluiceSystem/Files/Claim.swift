@@ -5,11 +5,11 @@ struct Claim: Sendable {
         case place(FilePath.Identity)
     }
 
-    /// The claims of all living pipelines. Each one stands under all of its keys, and under the gate of its pipeline.
-    private typealias All = Locked<[Key: [Claim]]>
+    /// The claims of all living pipelines.
+    private typealias All = Locked<[Claim]>
 
     // nonisolated(unsafe): CurrentProcess.childLock protects it.
-    nonisolated(unsafe) private static var stored = (process: CreatingProcess(), all: All([:]))
+    nonisolated(unsafe) private static var stored = (process: CreatingProcess(), all: All([]))
 
     private static var all: All {
         CurrentProcess.childLock.withLock { _ in
@@ -17,9 +17,9 @@ struct Claim: Sendable {
                 // Never released: a thread that doesn't exist here may hold its lock. The pipelines stay with the parent, and their
                 // objects with them. Without the lock, these are unknown.
                 let objects = Unmanaged.passRetained(stored.all).takeUnretainedValue().withLockIfFree { all in
-                    all.filter { $0.value.contains { $0.owner is StateGate } }
+                    all.filter { $0.owner is StateGate }
                 }
-                stored = (CreatingProcess(), All(objects ?? [:]))
+                stored = (CreatingProcess(), All(objects ?? []))
             }
             return stored.all
         }
@@ -48,14 +48,14 @@ struct Claim: Sendable {
     /// - Returns: Whether it is new, and the conflict with a claim that was made before.
     func make() -> (isNew: Bool, conflict: Conflict?) {
         Claim.all.withLock { all in
-            if names.contains(where: { all[$0.key]?.contains(where: isSame) == true }) { return (false, nil) }
-            for (index, (key, name)) in names.enumerated() {
-                guard let other = all[key]?.first(where: excludes) else { continue }
-                let taken = other.names.first { $0.key == key }?.name ?? name
-                return (true, (index, name == taken ? name : "\(name), which is \(taken)", other))
+            if all.contains(where: { isSame($0) && names.contains(where: $0.has) }) { return (false, nil) }
+            let others = all.filter(excludes)
+            for (index, name) in names.enumerated() {
+                guard let other = others.first(where: { $0.has(name) }) else { continue }
+                let taken = other.names.first { $0.key == name.key }?.name ?? name.name
+                return (true, (index, name.name == taken ? taken : "\(name.name), which is \(taken)", other))
             }
-            guard let pipeline else { return (true, nil) }
-            for key in names.map(\.key) + [.object(pipeline)] { all[key, default: []].append(self) }
+            if pipeline != nil { all.append(self) }
             return (true, nil)
         }
     }
@@ -65,14 +65,12 @@ struct Claim: Sendable {
         let pipeline = ObjectIdentifier(pipeline)
         // Owners are released without the lock.
         _ = all.withLock { all in
-            let ended = all.removeValue(forKey: .object(pipeline)) ?? []
-            for (key, _) in ended.flatMap(\.names) {
-                all[key]?.removeAll { $0.pipeline == pipeline }
-                if all[key]?.isEmpty == true { all[key] = nil }
-            }
-            return ended
+            defer { all.removeAll { $0.pipeline == pipeline } }
+            return all.filter { $0.pipeline == pipeline }
         }
     }
+
+    private func has(_ name: (key: Key, name: String)) -> Bool { names.contains { $0.key == name.key } }
 
     private func isSame(_ other: Claim) -> Bool {
         owner === other.owner && pipeline == other.pipeline && gate == other.gate
