@@ -12,12 +12,9 @@ extension PropertyValue {
     /// A string or a date without quotes, and JSON for any other value.
     package var text: String {
         switch self {
-        case .string(let string): return string
-        case .date(let date): return date.description
-        default:
-            var writer = JSONWriter()
-            writer.value(self)
-            return String(decoding: writer.bytes, as: UTF8.self)
+        case .string(let string): string
+        case .date(let date): date.description
+        default: description
         }
     }
 }

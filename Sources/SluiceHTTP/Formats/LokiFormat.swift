@@ -26,11 +26,9 @@ struct LokiFormat: WireFormat {
         request.appendPath("loki", "api", "v1", "push", replacing: ["api/prom/push"])
         if let tenant { request.setHeader("X-Scope-OrgID", tenant) }
         try request.setJSONObject(for: batch) {
-            try $0.array("streams", [Properties(labels)]) { json, labels in
-                try json.object {
-                    $0.object("stream", labels)
-                    try $0.array("values", batch.events) { try Self.write($1, to: &$0) }
-                }
+            try $0.objects("streams", [Properties(labels)]) {
+                $0.object("stream", $1)
+                try $0.array("values", batch.events) { try Self.write($1, to: &$0) }
             }
         }
     }
