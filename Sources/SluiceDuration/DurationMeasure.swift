@@ -31,12 +31,7 @@ public final class DurationToken: Sendable {
     private static let lastID = Locked<UInt64>(0)
 
     /// Ids ascend, and differ in all timers and screens. So a token means nothing to another object than its own.
-    static func newID() -> UInt64 {
-        lastID.withLock { last in
-            last += 1
-            return last
-        }
-    }
+    static func newID() -> UInt64 { lastID.next() }
 
     init(_ name: String, _ id: UInt64, onRelease: @escaping @Sendable () -> Void = {}) {
         self.name = name

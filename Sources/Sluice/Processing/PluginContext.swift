@@ -164,12 +164,7 @@ public final class PluginContext: Sendable {
         early.withLock { $0?.calls.append((number, { _ in body() })) }
     }
 
-    private func newCall() -> Int {
-        PluginContext.lastCall.withLock { last in
-            last += 1
-            return last
-        }
-    }
+    private func newCall() -> Int { PluginContext.lastCall.next() }
 
     /// Changes the user: gives the signal `userWillChange` to the processors of the plugin's chain, and of the routes of that
     /// chain. `change` is called between its two passes.

@@ -109,10 +109,7 @@ package struct StateFile: Sendable {
     }
 
     private func replace(_ path: String, by bytes: [UInt8], attempts: Int = 8) throws(FileError) {
-        let number = StateFile.writes.withLock { count in
-            count += 1
-            return count
-        }
+        let number = StateFile.writes.next()
         do throws(FileError) {
             try fileSystem.replaceFile(path, by: bytes, through: "\(path).\(fileSystem.processID)-\(number).tmp")
         } catch {

@@ -84,3 +84,13 @@ extension Locked where State: Sendable {
         return try body(&state)
     }
 }
+
+extension Locked where State: FixedWidthInteger & Sendable {
+    /// Counts up, and returns the new number.
+    package func next() -> State {
+        withLock { number in
+            number += 1
+            return number
+        }
+    }
+}
