@@ -129,7 +129,7 @@ extension Unicode.Scalar {
         switch properties.generalCategory {
         case _ where (0xFF01...0xFF5E).contains(value): Unicode.Scalar(UInt8(value - 0xFEE0))
         case .decimalNumber: Unicode.Scalar(UInt8(ascii: "0") + UInt8(properties.numericValue ?? 0))
-        case .dashPunctuation: "-"
+        case _ where properties.isDash: "-"
         default: value == 0x3000 ? " " : self
         }
     }

@@ -31,7 +31,8 @@ package enum PlaceholderID {
     private static func answer(_ text: UnsafeBufferPointer<UInt8>) -> Bool? {
         let number = text.firstIndex { (0x31...0x39).contains($0) }
         if let first = text.first, !isAlphanumeric(first), isTemplate(text, hasNumber: number != nil) { return true }
-        if let number, !isMinusOne(text, number) { return false }
+        // A character beyond ASCII before it can be a minus.
+        if let number, !isMinusOne(text, number) { return text[..<number].last ?? 0 < 0x80 ? false : nil }
         if text.contains(where: { $0 >= 0x80 }) { return nil }
         return number != nil || isPlaceholder(text)
     }

@@ -43,6 +43,8 @@ struct PlaceholderIDTests {
         // Java's and Guava's Optional, Haskell, Spring Security and Django, and a column that became float.
         "Optional.empty", "Optional.absent()", "Nothing", "empty", "(unset)", "anonymousUser", "AnonymousUser",
         "anonymous user", "-1.0", "\"-1.00\"", "object:",
+        // The minus of typography, and other dashes that aren't punctuation.
+        "\u{2212}", "\u{2212}0", "\u{2212}1", "(\u{2212}1.0)", "\u{207B}0", "\u{2053}", "null\u{2212}null",
     ]
 
     private static let ids = [
@@ -74,9 +76,10 @@ struct PlaceholderIDTests {
         "%-Sniper-%", "%_Sniper_%", "%-42", "%_7", "%%42", "%-5d", "%7", "\\o", "\\7", "\\n", "\\(Tom", "-10", "--12",
         "a-1", "1-",
         // Numbers and symbols.
-        "\u{2460}", "\u{BD}", "\u{B2}", "\u{20AC}", "\u{266F}", "\u{2212}", "\u{2167}", "1\u{2014}", "-1\u{1F389}",
+        "\u{2460}", "\u{BD}", "\u{B2}", "\u{20AC}", "\u{266F}", "\u{2167}", "1\u{2014}", "-1\u{1F389}",
         // Handles, and other numbers.
         "@some", "@object", "some object", "-1.5", "-1.0.1", "-1-0", "-10.0", "emptyset", "nothing else", "@empty.set",
+        "\u{2212}2", "a\u{2212}1", "\u{2212}10", "\u{2213}", "\u{207B}x",
     ]
 
     @Test(
