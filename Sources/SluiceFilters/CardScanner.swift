@@ -26,9 +26,9 @@ enum CardScanner {
     private static func cardEnd(_ text: UnsafeBufferPointer<UInt8>, from start: Int) -> Int? {
         var digits: [UInt8] = []
         var groups: [Int] = []
-        var dots = 0
-        // These separators also occur in amounts, tables and addresses, so they count only between the groups of a
-        // printed card.
+        // Marks also occur in amounts, addresses and versions, as blanks do in tables. So these count only between the groups of
+        // a printed card, and one mark only if it doesn't go on.
+        var marks: [UInt8] = []
         var areGroupsTold = false
         var result: Int?
         var position = start
@@ -41,36 +41,36 @@ enum CardScanner {
             guard position > first, digits.count <= 19 else { break }
             groups.append(position - first)
             let separator = separator(text, at: position)
-            let isDotGoingOn = dots > 0 && separator.isDot
-            if !isDotGoingOn, dots == 0 || dots == groups.count - 1, !areGroupsTold || isPrinted(groups), isCard(digits)
-            {
-                result = position
-            }
+            let isWhole = marks.isEmpty || marks.count == groups.count - 1 && separator.mark != marks.last
+            if isWhole, !areGroupsTold || isPrinted(groups), isCard(digits) { result = position }
             if separator.length == 0 { break }
             position += separator.length
-            dots += separator.isDot ? 1 : 0
+            if let mark = separator.mark { marks.append(mark) }
             areGroupsTold = areGroupsTold || !separator.isPlain
         }
         return result
+    }
+
+    /// Whether a character of ASCII can stand between digits that belong together. The ones between the items of a list can't.
+    private static func isMark(_ byte: UInt8) -> Bool {
+        (0x21...0x7E).contains(byte) && !byte.isLetter && !",;|".utf8.contains(byte)
     }
 
     /// The separator of two groups of digits, with a length of 0 if the digits end there. A space and a hyphen are
     /// plain.
     private static func separator(
         _ text: UnsafeBufferPointer<UInt8>, at position: Int
-    ) -> (length: Int, isPlain: Bool, isDot: Bool) {
+    ) -> (length: Int, isPlain: Bool, mark: UInt8?) {
         var length = text.blankLength(at: position)
-        var isDot = false
+        var mark: UInt8?
         if length > 0 {
             length += text.blankLength(at: position + length)
-        } else if position < text.count {
-            isDot = text[position] == UInt8(ascii: ".")
-            length = isDot || text[position] == UInt8(ascii: "-") ? 1 : 0
+        } else if position < text.count, isMark(text[position]) {
+            length = 1
+            mark = text[position] == UInt8(ascii: "-") ? nil : text[position]
         }
-        guard length > 0, position + length < text.count, text[position + length].isDigit else {
-            return (0, true, false)
-        }
-        return (length, length == 1 && !isDot, isDot)
+        guard position + length < text.count, text[position + length].isDigit else { return (0, true, nil) }
+        return (length, length == 1 && mark == nil, mark)
     }
 
     /// Whether the groups are as printed on cards: groups of four and a rest, or groups of four, six and a rest.

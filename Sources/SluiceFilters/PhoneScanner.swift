@@ -32,25 +32,25 @@ enum PhoneScanner {
         let byte = text[position]
         guard byte.isDigit || byte == UInt8(ascii: "+") || byte == UInt8(ascii: "(") else { return false }
         guard position > 0 else { return true }
-        // A phone number doesn't begin in the middle of an id, a date, an address or a longer number.
+        // A phone number doesn't begin in the middle of an id, a date, an address or a longer number. Scripts without blanks
+        // between words, bullets and quotation marks stand directly before one.
         let blank = text.typographicBlankLength(before: position)
         // Groups of thousands follow each other in this way.
         if blank > 0 { return !byte.isDigit || position == blank || !text[position - blank - 1].isDigit }
         let before = text[position - 1]
-        if before.isDigit || before.isLetter || before.isBeyondASCII { return false }
         switch before {
         case UInt8(ascii: "+"), UInt8(ascii: "("), UInt8(ascii: "_"): return false
         case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "/"):
             return position == 1 || !text[position - 2].isDigit
-        default: return true
+        default: return !before.isDigit && !before.isLetter
         }
     }
 
     /// The groups of digits, at most as many as the longest phone number can have.
     private static func groups(_ text: UnsafeBufferPointer<UInt8>, from start: Int) -> [Group] {
         var groups: [Group] = []
-        var position = start
-        if text[position] == UInt8(ascii: "+") { position += 1 }
+        let plus = text[start...].starts(with: "(+".utf8) ? start + 1 : start
+        var position = text[plus] == UInt8(ascii: "+") ? plus + 1 : start
         var separator = Separator.none
         var isTypographic = false
         while position < text.count, groups.count < 10 {
@@ -93,7 +93,7 @@ enum PhoneScanner {
     private static func end(of groups: [Group], _ text: UnsafeBufferPointer<UInt8>, from start: Int) -> Int? {
         guard let first = groups.first else { return nil }
         let digit = text[first.range.lowerBound]
-        if text[start] == UInt8(ascii: "+") {
+        if text[start..<first.range.lowerBound].contains(UInt8(ascii: "+")) {
             return digit == UInt8(ascii: "0") || isAmount(groups) ? nil : longest(groups, digits: 7...15)
         }
         if digit != UInt8(ascii: "0") { return northAmericanEnd(of: groups, text) }

@@ -17,14 +17,16 @@ extension Redaction {
         /// Payment cards. A match becomes `[card]`.
         ///
         /// A card number has 13 to 19 digits, with the prefix and the length of one of the large issuers and a correct
-        /// check digit. Single spaces or hyphens can separate the digits. Dots, two blanks, and blanks beyond ASCII can
-        /// separate the groups that are printed on cards, such as four groups of four.
+        /// check digit. Single spaces or hyphens can separate the digits. Two blanks, blanks beyond ASCII, and other marks of
+        /// ASCII, such as `.`, `/`, `_` and `+`, can separate the groups that are printed on cards, such as four groups of
+        /// four. Commas, semicolons and `|` can't, because they separate the items of a list.
         public static let paymentCard = Pattern(mark: "[card]", appliesToNumbers: true, search: CardScanner.search)
 
         /// Phone numbers. A match becomes `[phone]`.
         ///
         /// A phone number has an international form (`+49 30 1234567`), the North American form (`(555) 123-4567`), or
-        /// a leading zero and a gap (`030 1234567`, `03-1234-5678`). The gaps can be blanks beyond ASCII, such as
+        /// a leading zero and a gap (`030 1234567`, `03-1234-5678`). It can stand directly behind a letter beyond ASCII, such as
+        /// one of Japanese, but not behind one of ASCII, as in an id. The gaps can be blanks beyond ASCII, such as
         /// no-break spaces. Digits that have neither a gap nor a `+` don't match, because too many other numbers look
         /// like that.
         public static let phone = Pattern(mark: "[phone]", appliesToNumbers: false, search: PhoneScanner.search)
