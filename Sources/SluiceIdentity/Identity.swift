@@ -195,10 +195,13 @@ public final class Identity: Processor {
 
     /// Reads the identity, and tracks a `$SignUp` that an earlier launch has not stored.
     ///
-    /// - Throws: An error of the place where the identity is kept. ``Sluice/SluiceError/Code/invalidPipeline`` if another
-    ///   `Identity` has the place, and it isn't one directory without an encryption or a backup for both, or one of their routes
-    ///   has a `Consent` of its own.
+    /// - Throws: An error of the place where the identity is kept. ``Sluice/SluiceError/Code/invalidPipeline`` if a ``UserScope``
+    ///   stands below, or if another `Identity` has the place, and it isn't one directory without an encryption or a backup for
+    ///   both, or one of their routes has a `Consent` of its own.
     public func prepare() throws {
+        if context.isAbove(UserScope.self) {
+            throw SluiceError(.invalidPipeline, "it gives its ids to all events before the UserScope: list that above")
+        }
         try StateGate.current?.claim(ids.places.names, for: signUps, isShared: ids.places.canBeShared)
         StateGate.current?.add(signUps)
         try ids.stand(behind: .current)

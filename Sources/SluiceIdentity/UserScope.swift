@@ -26,7 +26,7 @@ public import Sluice
 /// An event with ids of its own keeps them, and its own properties take precedence over the scope's. If its own id was refused,
 /// such as `null`, it is no one's, and the scope adds its properties only. Without a scope, events pass unchanged. You can list
 /// an ``Identity`` below it, for the events outside of all scopes: an event in a scope without a user doesn't get its ids.
-/// Above it, the identity comes first, and all events have its ids.
+/// Building a pipeline with an identity above it throws, because all events would have the identity's ids.
 public struct UserScope: Processor {
     private struct Values: Sendable {
         var distinctID: String?

@@ -39,7 +39,7 @@ struct PropertyListTests {
     }
 
     private func check(_ list: some PropertyList, _ expected: Properties) async throws {
-        let test = try TestPipeline.with(timers, screens, identity, links, auto, UserScope())
+        let test = try TestPipeline.with(UserScope(), timers, screens, identity, links, auto)
         test.pipeline.signal(.didBecomeActive)
         try use(list, in: test.pipeline)
         #expect(auto.registered == expected)

@@ -120,6 +120,25 @@ struct UserScopeTests {
             #expect(found.dropLast().allSatisfy { $0.anonymousID == nil } && found.last?.anonymousID != nil)
         }
     }
+
+    @Test("an Identity above is an error: in one chain, or above the routes with the scope in one of them")
+    func identityAboveIsRefused() throws {
+        func identity() -> Identity { Identity(persistedIn: .memory) }
+        let stages: [(shared: [any Processor], own: [any Processor], isRefused: Bool)] = [
+            ([identity(), UserScope()], [], true), ([Inserter(), identity(), Inserter(), UserScope()], [], true),
+            ([identity()], [UserScope()], true), ([identity(), Inserter()], [Inserter(), UserScope()], true),
+            ([], [identity(), UserScope()], true), ([UserScope()], [identity(), UserScope()], true),
+            ([UserScope(), identity()], [], false), ([UserScope()], [Inserter(), identity()], false),
+            ([], [UserScope(), Inserter(), identity()], false), ([identity()], [Inserter()], false),
+        ]
+        for (index, (shared, own, isRefused)) in stages.enumerated() {
+            var code: SluiceError.Code?
+            do {
+                _ = try Pipeline.with(shared, inRoute: false, own: own)
+            } catch { code = (error as? SluiceError)?.code }
+            #expect(code == (isRefused ? .invalidPipeline : nil), "\(index)")
+        }
+    }
 }
 
 /// Inserts events before each one.

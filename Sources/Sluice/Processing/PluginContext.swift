@@ -188,6 +188,11 @@ public final class PluginContext: Sendable {
         return place.read { $0.chain?.path.hasOtherUser(after: changes) ?? false }
     }
 
+    /// Whether a processor of this type stands below the plugin, in its chain or in a route of it.
+    package func isAbove<Stage: Processor>(_: Stage.Type) -> Bool {
+        atPlace { $0.reached.flatMap(\.processors).dropFirst($1 + 1).contains { $0 is Stage } } ?? false
+    }
+
     /// Sends an event that other routes have stored through the stages that all routes share, and then through the
     /// plugin's route only.
     ///
