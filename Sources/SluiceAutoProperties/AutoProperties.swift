@@ -51,8 +51,8 @@ public final class AutoProperties: Processor {
     /// The connection to the pipeline.
     public let context = PluginContext()
     private let system: SystemReader
-    /// The names of `except` and `including` that can't be left out or added.
-    private let unfitNames: Set<String>
+    /// The mistake in the arguments.
+    private let mistake: String?
     private let state: Locked<SuperProperties>
     private let kept: PersistedState<Registered>
 
@@ -133,10 +133,13 @@ public final class AutoProperties: Processor {
         persistedIn persistence: Persistence = .memory, system: SystemReader
     ) {
         let omitted = excluded.union(AutoProperties.optionalNames.subtracting(included))
-        unfitNames = included.subtracting(AutoProperties.optionalNames.subtracting(excluded))
+        let unfitNames = included.subtracting(AutoProperties.optionalNames.subtracting(excluded))
             .union(excluded.subtracting(AutoProperties.names))
         var automatic = Properties(known: ["$app_name": appName, "$app_version": appVersion, "$app_build": appBuild])
         automatic.removeAll { $0.value.string?.isBlank == true }
+        mistake =
+            unfitNames.min().map { "\($0) in except or including is no such property, or is in both: correct it" }
+            ?? automatic.lazy.compactMap { given in given.value.string?.flaw.map { "\(given.name) \($0)" } }.first
         automatic.addDefaults(system.collect())
         automatic["$lib"] = .string(LibraryVersion.name)
         automatic["$lib_version"] = .string(LibraryVersion.current)
@@ -225,14 +228,11 @@ public final class AutoProperties: Processor {
 
     /// Reads the super properties of earlier launches.
     ///
-    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if `except` names a property that isn't automatic, or `including`
-    ///   one that isn't one of ``optionalNames`` or that `except` names too, and an error of the place where they are kept.
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the app's name, version or build has a blank at an end or contains
+    ///   a control character, such as the newline of a file, if `except` names a property that isn't automatic, or `including`
+    ///   one that isn't one of ``optionalNames`` or that `except` names too; and an error of the place where they are kept.
     public func prepare() throws {
-        if let name = unfitNames.min() {
-            throw SluiceError(
-                .invalidArgument,
-                "\(name) in except or including is no such property, or is in both: leave it out, or correct it")
-        }
+        if let mistake { throw SluiceError(.invalidArgument, mistake) }
         try kept.load()
         StateGate.current?.addReader(self)
         adopt()

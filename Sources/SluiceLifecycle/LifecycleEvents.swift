@@ -96,13 +96,13 @@ public final class LifecycleEvents: Processor {
 
     /// Reads the facts of earlier launches, and tracks the `$AppEnd` of a launch that has crashed.
     ///
-    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for a version or a build of more than 255 bytes, and an
-    ///   error of the place where the facts are kept.
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for a version or a build of more than 255 bytes, with a blank at an
+    ///   end or with a control character, such as the newline of a file; and an error of the place where the facts are kept.
     public func prepare() throws {
-        for text in [version.number, version.build] where text?.utf8.count ?? 0 > AppVersion.maximumBytes {
-            throw SluiceError(
-                .invalidArgument,
-                "a version or a build is longer than \(AppVersion.maximumBytes) bytes: pass the one that users see")
+        for case let text? in [version.number, version.build] {
+            let length = "is longer than \(AppVersion.maximumBytes) bytes: pass the one that users see"
+            guard let flaw = text.utf8.count > AppVersion.maximumBytes ? length : text.flaw else { continue }
+            throw SluiceError(.invalidArgument, "a version or a build \(flaw)")
         }
         try kept.load()
         StateGate.current?.add(self)

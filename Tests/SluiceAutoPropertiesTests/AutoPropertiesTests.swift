@@ -42,13 +42,17 @@ struct AutoPropertiesTests {
         #expect(own["$process_name"] == "shopd")
     }
 
-    @Test("a blank name or version is unknown", arguments: ["", " ", "\n", "\u{A0}", "\u{3164}", "\u{FEFF}"])
+    @Test("a blank name is unknown, a wrong one an error", arguments: ["", " ", "\n", "\u{A0}", "\u{3164}"])
     func blankArgumentsAreUnknown(text: String) throws {
         let system = SystemReader(program: "/usr/bin/shopd")
-        let own = try #require(
-            AutoProperties(appName: text, appVersion: text, appBuild: text, system: system).processed()
-        ).properties
+        let auto = AutoProperties(appName: text, appVersion: text, appBuild: text, system: system)
+        let own = try #require(auto.processed()).properties
         #expect(own["$app_name"] == "shopd" && own["$app_version"] == nil && own["$app_build"] == nil)
+        for flawed in ["2.4.1\(text)\n", "\r\n\(text)beta", "1\t.0", "1.0\u{A0}", "9\u{0}", "Shop\u{2028}X"] {
+            for auto in [AutoProperties(appName: flawed), AutoProperties(appVersion: flawed), .init(appBuild: flawed)] {
+                #expect(throws: SluiceError.self) { try auto.prepare() }
+            }
+        }
     }
 
     @Test(

@@ -212,8 +212,11 @@ struct VersionTests {
 
     @Test(
         "a version that is no version throws",
-        arguments: [("1", String(repeating: "1", count: 256)), (String(repeating: "1", count: 256), nil)])
-    func longVersionThrows(version: String, build: String?) {
+        arguments: [
+            ("1", String(repeating: "1", count: 256)), (String(repeating: "1", count: 256), nil), ("2.0\n", nil),
+            ("2.0", " 17"), ("2\u{1}.0", "17"), ("\u{FEFF}2.0", nil), ("2.0", "17\r\n"),
+        ])
+    func wrongVersionThrows(version: String, build: String?) {
         #expect(throws: SluiceError.self) {
             try TestPipeline { LifecycleEvents(appVersion: version, appBuild: build) }
         }
