@@ -13,8 +13,8 @@ import SluiceHTTP
 /// ```
 ///
 /// The names and properties are the ones that `Identity`, `Screens` and `Revenue` track. An event with such a name but
-/// without the properties, or with an id that stands for a missing one, comes from elsewhere, and is an ordinary event. A
-/// minor version can add verbs, so have a `default` in a `switch`.
+/// without the properties, or with an id that stands for a missing one, comes from elsewhere, and is an ordinary event. So is
+/// a change of a profile without an id of a person. A minor version can add verbs, so have a `default` in a `switch`.
 public enum Verb: Sendable, Hashable {
     /// An ordinary event.
     case track
@@ -56,6 +56,7 @@ public enum Verb: Sendable, Hashable {
 
     private static func read(_ event: Event) -> Verb? {
         let properties = event.properties
+        if event.name.hasPrefix("$Profile"), event.userID ?? event.anonymousID == nil { return nil }
         func id(_ name: String) -> String? { properties[name]?.string?.asID }
         switch event.name {
         case "$SignUp":

@@ -16,6 +16,7 @@ struct CompressionTests {
         let transport = HTTPTransport(to: "https://h/", format: format, configuration: .init(client: client))
         var profile = Event.numbered(0)
         profile.name = "$ProfileSet"
+        profile.distinctID = "u"
         profile.properties = ["$set": ["text": .string(String(repeating: "a", count: 1_000))]]
         let batch = try Batch(id: 1, events: [EventLine(profile)] + Batch.numbered(50).events)
         #expect(try await transport.send(batch) == .all(.accepted, status: 200))

@@ -219,12 +219,14 @@ struct MixpanelFormat: WireFormat {
             let charge: Properties = [
                 "$amount": .double(revenue.amount), "$time": .string(String(event.time.description.prefix(19))),
             ]
-            operations = personID(of: event) == nil ? [] : [("$append", ["$transactions": .object(charge)])]
+            operations = [("$append", ["$transactions": .object(charge)])]
         case .track, .alias, .screen: operations = []
         }
         operations.removeAll { $0.value == [:] || $0.value == [] }
         if record["$group_key"] == nil {
-            record["$distinct_id"] = .string(personID(of: event) ?? event.id.description)
+            // Revenue and logins without an id belong to no profile.
+            guard let id = personID(of: event) else { return [] }
+            record["$distinct_id"] = .string(id)
             record["$device_id"] = event.anonymousID.map { .string($0) }
             record["$user_id"] = event.userID.map { .string($0) }
         }

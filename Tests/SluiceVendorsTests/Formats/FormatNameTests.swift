@@ -202,7 +202,7 @@ struct FormatNameTests {
         var traits = Properties(Self.names.prefix(22).map { ($0, PropertyValue.int(1)) })
         traits[Self.long(25)] = 1
         traits[Self.long(26)] = 1
-        let event = Event(id: .make(at: .now), name: "$ProfileSet", time: .now, properties: ["$set": .object(traits)])
+        let event = Event.anonymous.with("$ProfileSet", ["$set": .object(traits)])
         let sample = try FormatSample.named("googleAnalytics")
         let body = try sample.request(Batch(id: 1, events: [EventLine(event)])).json
         let found = try #require(body.object?["user_properties"]?.object).map(\.name)

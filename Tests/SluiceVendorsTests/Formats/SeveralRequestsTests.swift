@@ -247,9 +247,9 @@ struct SeveralRequestsTests {
             MemoryStore()
             client.transport(Self.format, to: Self.url)
         }
-        pipeline.track("$ProfileSet", ["$set": ["n": 4]])
+        pipeline.track("$ProfileSet", ["$set": ["n": 4]]) { $0.loginID = "u" }
         pipeline.track("Bought")
-        pipeline.track("$ProfileSet", ["$set": ["n": 5]])
+        pipeline.track("$ProfileSet", ["$set": ["n": 5]]) { $0.loginID = "u" }
         let route = await pipeline.shutdown(timeout: .seconds(600)).routes[0]
         #expect(route.delivered == 3 && route.waiting == 0 && route.rejected == 0)
         #expect(route.attempts.lastStatus == 200)

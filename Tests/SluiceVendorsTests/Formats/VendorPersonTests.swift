@@ -133,6 +133,29 @@ struct VendorPersonTests {
         #expect(properties?["products"] == [["quantity": 0]])
     }
 
+    @Test(
+        "a change of no one's profile changes none, and arrives as an event",
+        arguments: [
+            ("$ProfileSet", ["$set": ["tier": "gold"]]), ("$ProfileSetOnce", ["$set_once": ["first": 1]]),
+            ("$ProfileIncrement", ["$increment": ["visits": 2]]), ("$ProfileAppend", ["$append": ["tags": ["x"]]]),
+            ("$ProfileUnset", ["$unset": ["tier"]]), ("$ProfileDelete", [:]),
+        ] as [(String, Properties)])
+    func profileOfNobodyIsEvent(name: String, properties: Properties) throws {
+        let event = Event.bare.with(name, properties)
+        #expect(Verb(event) == .track && Verb(Event.anonymous.with(name, properties)) != .track)
+        for vendor in ["segment", "postHog", "amplitude", "mixpanel"] {
+            let record = try VerbTests.record(event, at: vendor)
+            #expect((record["event_type"] ?? record["event"]) == .string(name), "\(vendor)")
+            #expect(record["user_properties"] == nil && record["type"] != .string("identify"), "\(vendor)")
+        }
+        let sensors = try SensorsFormat.record(of: event)
+        #expect(sensors["type"] == "track" && sensors["event"] == .string(name))
+        let options = try VerbTests.record(event, at: "postHog")["options"]
+        #expect(options == ["process_person_profile": false])
+        let format = HTTPFormat.mixpanel(token: "k", locatesUsers: true)
+        #expect(try VerbTests.request(event, format).url == "https://h/import?strict=1")
+    }
+
     // MARK: Automatic properties
 
     private static let automatic: Properties = [

@@ -181,7 +181,7 @@ class Event:
 
     @cached_property
     def verb(self):
-        """The verb that the event stands for. It is `track` if the properties of another verb are missing."""
+        """The verb that the event stands for. It is `track` if the properties of another verb, or the person, are missing."""
         has = self.properties.get
         verbs = {
             "$SignUp": isinstance(has("$original_id"), str) and self.login is not None,
@@ -197,7 +197,8 @@ class Event:
             "$AppViewScreen": isinstance(has("$screen_name"), str),
             "$Revenue": type(has("$amount")) in (int, float),
         }
-        if not verbs.get(self.name):
+        is_of_nobody = self.name.startswith("$Profile") and not self.user and not self.anonymous
+        if not verbs.get(self.name) or is_of_nobody:
             return "track"
         return "$Switch" if self.name == "$SignUp" and has("$switches_user") is True else self.name
 

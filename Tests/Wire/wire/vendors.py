@@ -631,7 +631,8 @@ def mixpanel(record, findings, project=None):
         inner = event.properties.get(ours)
         return any(inner.values()) if event.verb == "$ProfileAppend" else bool(ours is None or inner)
 
-    logins = [event for event in record.sent if event.verb in ("$SignUp", "$Switch") and login_properties(event)]
+    logins = [event for event in record.sent if event.verb in ("$SignUp", "$Switch") and login_properties(event)
+              and mixpanel_person(event)]
     charges = [event for event in record.sent if event.verb == "$Revenue" and mixpanel_person(event)]
     changed = {event.id for event in [*logins, *charges]}
     profiles = [event for event in record.sent
@@ -717,7 +718,7 @@ def mixpanel_profiles(findings, rows, events):
     """The changes of profiles, in order. A sign-up may set its properties, too."""
     rows = list(rows)
     for event in events:
-        id = mixpanel_person(event) or event.id
+        id = mixpanel_person(event)
         taken = []
         while rows and rows[0].get("$distinct_id") == id and rows[0].get("$time", event.time) == event.time:
             # Only lists that are appended may need several changes.
