@@ -20,6 +20,7 @@ extension PersistedState {
         memory.writer = Task.onOwnThread(priority: .utility) {
             var changes = 0
             repeat {
+                // Its own number: another thread can be writing a later change, and finish() waits for this task only.
                 changes = self.memory.withLock(\.changes)
                 self.reportFailure(self.write)
             } while self.memory.withLock { memory in

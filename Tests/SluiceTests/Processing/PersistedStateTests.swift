@@ -117,6 +117,20 @@ import Testing
         #expect(said.count == 1, "of failures in a row, the first one")
     }
 
+    @Test("finish() returns with the last change in its place, although another write has begun meanwhile")
+    func finishWaitsForLastChange() async {
+        let state = launch()
+        let isFirst = Locked(true)
+        place.beforeWriting { [reports] in
+            guard isFirst.withLock({ exchange(&$0, with: false) }) else { return }
+            // From finish() on, each change is written by its caller: here in vain, because this thread writes already.
+            while reports.withLock(\.isEmpty) { state.update { $0.number += 1 } }
+        }
+        state.update { $0.number = 1 }
+        await state.finish()
+        #expect(state.value.number > 1 && launch().value.number == state.value.number)
+    }
+
     @Test("a write that has failed is tried once more by finish()")
     func finishTriesOnceMore() async throws {
         let state = launch()
