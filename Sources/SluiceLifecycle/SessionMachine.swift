@@ -159,7 +159,7 @@ struct SessionMachine {
             // The last events of other plugins still have the session.
             if leaving != .process { leaving = signal == .willTerminate ? .process : .user }
             beat(at: now)
-            return end()
+            return recoverUnfinished() + end()
         case .willResignActive, .connectivity:
             return []
         }

@@ -199,7 +199,10 @@ public final class Sessions: Processor {
                 return []
             }
             if let recovered = state.machine.recovered, event.properties["$recovered"] == true {
-                event.properties.addDefaults(recovered.properties)
+                // The last known time of the app can be before the session, and backends refuse such an event.
+                let start = EventID(recovered.id)?.time ?? event.time
+                let isLater = event.time.milliseconds >= start.milliseconds - Sessions.tolerance
+                if isLater { event.properties.addDefaults(recovered.properties) }
                 return []
             }
             guard !context.hasOtherUser(than: event), isInSession(event, state, at: now) else { return [] }

@@ -145,4 +145,28 @@ import Testing
         #expect(store.events.last?.properties["$session_id"]?.string == sessions.id)
         await pipeline.shutdown(timeout: .seconds(600))
     }
+
+    @Test(
+        "after a crash, a change of the user before the first event ends the session of the former user first",
+        arguments: [(false, false), (false, true), (true, false), (true, true)])
+    func changeEndsRecoveredSession(row: (isIdentityAbove: Bool, erases: Bool)) async throws {
+        let directory = TemporaryDirectory()
+        let former = FormerLaunch()
+        func launch() throws -> (identity: Identity, test: TestPipeline) {
+            let identity = Identity(persistedIn: .file(directory.path))
+            let sessions = Sessions(persistedIn: .file(directory.path))
+            let stages: [any Processor] = row.isIdentityAbove ? [identity, sessions] : [sessions, identity]
+            return (identity, try former.next { try TestPipeline { for stage in stages { stage } } })
+        }
+        let crashed = try launch()
+        crashed.test.pipeline.track("Event")
+        let user = crashed.identity.anonymousID
+        let next = try launch()
+        if row.erases { try next.identity.erase() } else { try next.identity.reset() }
+        next.test.pipeline.track("Event")
+        let events = await next.test.events()
+        #expect(events.map(\.name) == ["$SessionEnd", "$SessionStart", "Event"])
+        #expect(events[0].properties["$recovered"] == true && events[0].anonymousID == user)
+        #expect(events.dropFirst().allSatisfy { $0.anonymousID == next.identity.anonymousID })
+    }
 }

@@ -85,6 +85,30 @@ import Testing
         _ = crashed
     }
 
+    @Test("a recovered end from before the recovered session has none", arguments: [(10, false), (1, true), (0, true)])
+    func endBeforeSessionHasNone(seconds: Int, isInSession: Bool) async throws {
+        let sessions = Sessions(persistedIn: .file(directory.path))
+        func launch(_ sessions: Sessions) throws -> TestPipeline {
+            try former.next {
+                try TestPipeline(time: time) {
+                    sessions
+                    LifecycleEvents(persistedIn: .file(directory.path))
+                }
+            }
+        }
+        let crashed = try launch(sessions)
+        crashed.pipeline.signal(.didBecomeActive)
+        time.advance(by: .seconds(seconds))
+        // The end of the app is known to be at its start.
+        sessions.start()
+        let next = try launch(Sessions(persistedIn: .file(directory.path)))
+        next.pipeline.track("Event")
+        let events = await next.events()
+        #expect(events.prefix(2).map(\.name) == ["$AppEnd", "$SessionEnd"])
+        #expect(events[0].properties["$session_id"] == (isInSession ? events[1].properties["$session_id"] : nil))
+        #expect(events[1].properties["$session_index"] == 2)
+    }
+
     @Test("after a crash before the first note, the end is at the start")
     func immediateCrashEndsAtStart() async throws {
         let crashed = try await launch(.didBecomeActive)
