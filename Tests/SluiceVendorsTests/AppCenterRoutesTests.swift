@@ -42,21 +42,6 @@ struct AppCenterRoutesTests {
         }
     }
 
-    @Test("fifty events are sent at once, and fewer after 6 s")
-    func fiftyAreSentAtOnce() async throws {
-        let channels = try Channels()
-        channels.track(50)
-        await channels.normal.waitForSends(1)
-        #expect(channels.time.continuousTime() == .zero)
-        await channels.pipeline.flush()
-        await channels.pipeline.flush()
-        channels.track(49)
-        await channels.wakes(at: 6)
-        await channels.normal.waitForSends(2)
-        #expect(channels.sizes(channels.normal) == [50, 49])
-        #expect(channels.critical.batches.isEmpty)
-    }
-
     @Test("with a longer interval, only the interval counts for normal events, and not for critical ones")
     func longIntervalCountsForNormalEvents() async throws {
         let channels = try Channels(interval: .seconds(3_600))
@@ -89,18 +74,6 @@ struct AppCenterRoutesTests {
         #expect(channels.sizes(channels.normal) == [10])
     }
 
-    @Test("at most three batches of a route are in flight, and a hanging route doesn't stop the other")
-    func threeAreInFlight() async throws {
-        let channels = try Channels(normal: ScriptedTransport(then: .hang))
-        channels.track(250)
-        await channels.normal.waitForSends(3)
-        channels.track(50, .critical)
-        await channels.critical.waitForSends(1)
-        #expect(channels.sizes(channels.normal) == [50, 50, 50])
-        channels.normal.release(.all(.accepted))
-        await channels.normal.waitForSends(5)
-    }
-
     @Test("retries wait 5 to 10 s, 2.5 to 5 min, and then 10 to 20 min, and the other route goes on")
     func retriesHaveSteps() async throws {
         let channels = try Channels(normal: ScriptedTransport(then: .answer(.all(.retry(after: nil)))))
@@ -118,17 +91,6 @@ struct AppCenterRoutesTests {
         }
         channels.track(50, .critical)
         await channels.critical.waitForSends(1)
-    }
-
-    @Test("every event is accounted for: in one route it waits or arrives, and in the other it is filtered")
-    func ledgerIsBalanced() async throws {
-        let channels = try Channels()
-        channels.track(3)
-        channels.track(2, .critical)
-        let ledger = await channels.pipeline.shutdown()
-        #expect(ledger.isBalanced)
-        #expect(ledger[route: "normal"]?.delivered == 3 && ledger[route: "normal"]?.dropped == [.filtered: 2])
-        #expect(ledger[route: "critical"]?.delivered == 2 && ledger[route: "critical"]?.dropped == [.filtered: 3])
     }
 
     @Test("an interval outside 6 s to a day is an error", arguments: [5, 86_401])

@@ -148,19 +148,4 @@ struct FurtherVerbTests {
         let record = try Self.body(events[1], format).object?["events"]?.array?.first?.object
         #expect(record?["params"]?.object?.count == 25)
     }
-
-    @Test(
-        "names that InfluxDB can't have are changed, and no property is lost",
-        arguments: [
-            ("_a", "name._a"), ("#a", "name.#a"), ("a\\", "a__2h6m1j"), ("a b,c=d", #"a\ b\,c=d"#),
-            ("a\nb", "a_b_8k9s1m"),
-        ])
-    func influxNamesAreChanged(name: String, measurement: String) throws {
-        let id = EventID(high: 0x019B_7705_8C00_7000, low: 0x8000_0000_0000_0000)
-        let event = Event(
-            id: id, name: name, time: Timestamp(milliseconds: 5), properties: ["id": 1, "id_": 2, "a=b": "x\ny"])
-        let body = try VerbTests.request(event, .influxDBV1(database: "d")).body
-        let fields = #"id="\#(id)",name.id=1,id_=2,a\=b="x\\ny""#
-        #expect(String(decoding: body, as: UTF8.self) == "\(measurement),part=246 \(fields) 5775808\n")
-    }
 }

@@ -99,21 +99,6 @@ struct PostHogCaptureTests {
         // The header has our own library.
         #expect(record["properties"] == ["n": 1, "$is_identified": false])
     }
-
-    @Test("a control of another type, for which the server would refuse the request, stays under another name")
-    func wrongControlsAreRenamed() throws {
-        let record = try Self.record([
-            "$session_id": 1, "$cookieless_mode": "maybe", "$ignore_sent_at": [true], "$product_tour_id": 42,
-            "$process_person_profile": nil,
-        ])
-        #expect(record["options"] == [:])
-        #expect(record["session_id"] == nil)
-        #expect(
-            record["properties"] == [
-                "$is_identified": false, "properties.$session_id": 1, "properties.$cookieless_mode": "maybe",
-                "properties.$ignore_sent_at": [true], "properties.$product_tour_id": 42,
-            ])
-    }
 }
 
 extension HTTPRequest {

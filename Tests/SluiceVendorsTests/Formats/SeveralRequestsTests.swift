@@ -259,26 +259,6 @@ struct SeveralRequestsTests {
         #expect(Set(requests.map(\.id)).count == 1)
         #expect(requests.map(\.retryCount) == [0, 0, 1])
     }
-
-    @Test("a throttled user's events are deferred alone")
-    func throttledUserIsDeferredAlone() async throws {
-        let client = KeepingClient { _, number in
-            number > 1
-                ? HTTPResponse(200, #"{"code":200}"#)
-                : HTTPResponse(429, #"{"throttled_events":[0,2]}"#, headers: [("Retry-After", "1")])
-        }
-        let pipeline = try Pipeline(environment: PipelineEnvironment(random: { 0 })) {
-            MemoryStore()
-            client.transport(.amplitude(apiKey: "k"))
-        }
-        for user in ["busy", "calm", "busy", "calm"] {
-            pipeline.track("Bought") { $0.loginID = user }
-        }
-        let route = await pipeline.shutdown(timeout: .seconds(600)).routes[0]
-        #expect(route.delivered == 4)
-        let sent = try client.requests.map { try $0.json.values(of: "user_id") }
-        #expect(sent == [["busy", "calm", "busy", "calm"], ["calm", "calm"], ["busy", "busy"]])
-    }
 }
 
 @Suite("What a format knows about a request")

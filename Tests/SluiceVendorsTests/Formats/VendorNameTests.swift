@@ -87,14 +87,6 @@ struct VendorNameTests {
         #expect(own?["[Amplitude] From Background"] == true && own?["$resume_from_background"] == nil)
     }
 
-    @Test("other events keep their names and properties")
-    func otherEventsAreKept() throws {
-        let event = Self.event("Bought", ["$previous_version": "2.3"])
-        let segment = try Self.record(event, .segment(writeKey: "k"))
-        #expect(segment["event"] == "Bought" && segment["properties"] == ["$previous_version": "2.3"])
-        #expect(try Self.record(event, .amplitude(apiKey: "k"))["event_type"] == "Bought")
-    }
-
     // MARK: Units
 
     @Test(

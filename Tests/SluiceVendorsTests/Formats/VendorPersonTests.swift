@@ -241,9 +241,15 @@ struct VendorPersonTests {
             ["$set": ["name": "Ada"], "$set_once": ["first": "web"], "$future_backend_flag": "x"],
             ["$set": ["name": "Ada"], "$set_once": ["first": "web"], "$future_backend_flag": "x"]
         ),
-        ("postHog", "Event", ["$session_id": 42], ["properties.$session_id": 42]),
+        ("postHog", "Event", ["$session_id": 42], ["properties.$session_id": 42, "session_id": nil]),
         ("postHog", "Event", ["$window_id": ["w"]], ["properties.$window_id": ["w"]]),
-        ("postHog", "Event", ["$process_person_profile": "maybe"], ["properties.$process_person_profile": "maybe"]),
+        (
+            "postHog", "Event", ["$process_person_profile": "maybe"],
+            ["properties.$process_person_profile": "maybe", "process_person_profile": nil]
+        ),
+        ("postHog", "Event", ["$ignore_sent_at": [true]], ["properties.$ignore_sent_at": [true]]),
+        ("postHog", "Event", ["$product_tour_id": 42], ["properties.$product_tour_id": 42]),
+        ("postHog", "Event", ["$cookieless_mode": "maybe"], ["properties.$cookieless_mode": "maybe"]),
         (
             "postHog", "Event", ["$session_id": 42, "properties.$session_id": "KEEP"],
             ["properties.$session_id": 42, "properties.properties.$session_id": "KEEP"]
