@@ -25,18 +25,15 @@ struct AnsweredEventTests {
 
     private func pipeline(
         _ store: any Store, _ client: Gateway, _ time: VirtualTime, _ format: String = "ndjson",
-        isPaused: Bool = false, inFlight: Int = 1, _ onDiagnostic: @escaping @Sendable (Diagnostic) -> Void = { _ in }
+        isPaused: Bool = false, _ onDiagnostic: @escaping @Sendable (Diagnostic) -> Void = { _ in }
     ) throws -> Pipeline {
-        try Pipeline(
-            delivery: DeliveryPolicy(maximumBatchesInFlight: inFlight), isDeliveryPaused: isPaused,
-            environment: .seeded(time), onDiagnostic: onDiagnostic
-        ) {
+        try Pipeline(isDeliveryPaused: isPaused, environment: .seeded(time), onDiagnostic: onDiagnostic) {
             store
             client.transport(Self.format(format))
         }
     }
 
-    func track(_ events: [Int], _ pipeline: Pipeline) {
+    private func track(_ events: [Int], _ pipeline: Pipeline) {
         for number in events {
             pipeline.track(number < 0 ? "poison" : "Event", ["n": .string("number-\(abs(number)).")])
         }
@@ -114,21 +111,21 @@ struct AnsweredEventTests {
     }
 
     @Test(
-        "with three batches in flight, and a restart in between, every good event is delivered",
-        arguments: [302, 403, 404, 500], [1, 20])
-    func threeInFlight(status: Int, bad: Int) async throws {
-        let time = VirtualTime()
-        let directory = TemporaryDirectory()
-        let row = Case(answer: .status(status), bad: bad, place: .eachSegment, isJSONL: true, format: "ndjson")
-        let client = Gateway(row.answer)
-        let first = try pipeline(JSONLStore(at: directory.path), client, time, isPaused: true, inFlight: 3)
-        track(row.events, first)
-        first.resumeDelivery()
-        for _ in 0..<3 { await first.flush() }
-        await first.shutdown(timeout: .zero)
-        let left = try pipeline(JSONLStore(at: directory.path), client, time, inFlight: 3)
-        let last = await drain(left, time, rounds: 8 * bad + 20)
-        try await expect(left, client, upTo: last, bad: bad, statuses: [status])
+        "a short outage during a shutdown keeps no event back, however few there are",
+        arguments: [(critical: 0, failures: 1), (2, 1), (2, 3)])
+    func shortOutageDuringShutdown(critical: Int, failures: Int) async throws {
+        let time = RunningTime()
+        for seed in 0..<20 as Range<UInt64> {
+            let outage = Verdicts.all(.retry(after: nil), status: 503)
+            let transport = ScriptedTransport(Array(repeating: .answer(outage), count: failures))
+            let pipeline = try Pipeline(environment: .seeded(time, seed)) {
+                MemoryStore()
+                transport
+            }
+            for _ in 0..<critical { pipeline.track("Critical", priority: .critical) }
+            pipeline.track("Normal")
+            #expect(await time.shutDown(pipeline, within: .seconds(20)).routes[0].delivered == critical + 1)
+        }
     }
 
     @Test("an outage is reported once, and so are a search and its result")

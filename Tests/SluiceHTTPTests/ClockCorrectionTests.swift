@@ -272,27 +272,4 @@ struct ClockCorrectionTests {
         #expect(first.skew(from: 0, keeping: 10_899) == 10_899)
         #expect(first.skew(from: 10_400, keeping: 600) == 0)
     }
-
-    @Test("the events of a pipeline are corrected when they are sent, not in the store")
-    func pipelineSendsCorrectedEvents() async throws {
-        let bench = try Bench { TimeServer(time: $0, ahead: 3_600_000) }
-        let store = FaultyStore(MemoryStore())
-        let pipeline = try Pipeline(environment: PipelineEnvironment(time: bench.time)) {
-            store
-            bench.transport
-        }
-        #expect(bench.transport.clockSkew == nil)
-        for _ in 0..<2 {
-            pipeline.track("Event")
-            await pipeline.flush()
-        }
-        let tracked = bench.time.wallTime().milliseconds
-        #expect(try store.stored().map(\.time.milliseconds) == [tracked, tracked])
-        let times = try bench.server.received.all.map {
-            try EventLine(bytes: $0.body.dropLast(), priority: .normal).event().time.milliseconds - tracked
-        }
-        #expect(times.first == 0)
-        #expect(abs(try #require(times.last) - 3_600_000) <= 500)
-        #expect(await pipeline.shutdown().isBalanced)
-    }
 }
