@@ -41,26 +41,6 @@ import Testing
         #expect(bench.pipeline.ledger.isBalanced)
     }
 
-    @Test("no batch is started shortly before a suspension, and the next one when the app is active")
-    func noBatchIsStartedBeforeSuspension() async throws {
-        let bench = try Bench(ScriptedTransport([.hang]))
-        // So that the first batch is a full one.
-        bench.pipeline.pauseDelivery()
-        bench.track(20)
-        bench.pipeline.expectSuspension(in: .seconds(30))
-        bench.pipeline.resumeDelivery()
-        async let flush = bench.pipeline.flush()
-        await bench.transport.waitForSends(1)
-        bench.time.advance(by: .seconds(25))
-        bench.transport.release(.all(.accepted))
-        let waiting = await flush.waiting
-        #expect(waiting == 10)
-        #expect(bench.transport.batches.count == 1)
-        bench.pipeline.expectSuspension(in: nil)
-        await bench.pipeline.flush()
-        #expect(bench.ledger.delivered == 20)
-    }
-
     @Test("a process that is resumed without becoming active sends again")
     func resumedProcessSends() async throws {
         let bench = try Bench(ScriptedTransport([.hang]))

@@ -110,29 +110,6 @@ import Testing
         await bench.sends(at: Double(result))
     }
 
-    @Test("App Center's back-off takes 5 to 10 s, then 2.5 to 5 min, then 10 to 20 min each time")
-    func appCenterBackOffHasSteps() async throws {
-        let bench = try Bench(
-            ScriptedTransport(then: .retry), delivery: .appCenter)
-        bench.track(1)
-        // The middle of each range, as the random numbers of the bench are the middle of theirs.
-        var time = 6.0
-        await bench.sends(at: time)
-        for wait in [7.5, 225, 900, 900, 900] {
-            time += wait
-            await bench.sends(at: time)
-        }
-    }
-
-    @Test("batches that fail together count as one outage: the first wait is the shortest")
-    func outageCountsOnce() async throws {
-        let bench = try Bench(ScriptedTransport(then: .hang), delivery: .appCenter)
-        bench.trackWhilePaused(150)
-        await bench.transport.waitForSends(3)
-        bench.transport.release(.all(.retry(after: nil)))
-        await bench.sleeps(until: 7.5)
-    }
-
     @Test("a returning network sends waiting events and ends a pause; an unchanged one does not")
     func returningNetworkSendsAndEndsPause() async throws {
         let bench = try Bench(ScriptedTransport([.answer(.all(.hold(reason: "captive portal")))]))

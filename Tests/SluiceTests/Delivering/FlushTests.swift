@@ -19,48 +19,7 @@ import Testing
         #expect(bench.time.continuousTime() == .zero)
     }
 
-    /// The delivered half of the batch is still in the store, and must not count for a second flush.
-    @Test("a flush with half of a batch delivered waits for no more either")
-    func flushOfHalfDeliveredBatchWaitsForNoMore() async throws {
-        let half = ScriptedTransport.Step.answer(.each([.accepted, .retry(after: nil)]))
-        let bench = try Bench(ScriptedTransport([half, .hang], then: .hang))
-        bench.track(2)
-        await bench.pipeline.flush()
-        let flushed = Task { await bench.pipeline.flush() }
-        await bench.transport.waitForSends(2)
-        bench.track(20)
-        bench.transport.release(.all(.accepted))
-        let report = await flushed.value
-        #expect(report.delivered == 1)
-        #expect(report.waiting == 0)
-    }
-
     // MARK: The report
-
-    @Test("a report counts exactly the events that waited, although others are delivered or rejected in the same batch")
-    func reportCountsWaitingEvents() async throws {
-        let second: [Verdict] = [
-            .accepted, .rejected(reason: "bad"), .rejected(reason: "bad"), .accepted, .retry(after: .seconds(600)),
-        ]
-        var policy = Bench.policy
-        policy.flushCount = 2
-        let bench = try Bench(ScriptedTransport([.hang, .answer(.each(second))]), delivery: policy)
-        bench.track(2)
-        await bench.transport.waitForSends(1)
-        // The batch of two is out, and two events wait behind it.
-        bench.track(2)
-        let flushed = Task { await bench.pipeline.flush(timeout: .seconds(1_000)) }
-        await bench.sleeps(until: 1_000)
-        bench.track(3)
-        bench.transport.release(.each([.accepted, .rejected(reason: "bad")]))
-        let report = await flushed.value
-        #expect(report.delivered == 2)
-        #expect(report.rejected == 2)
-        #expect(report.waiting == 0)
-        #expect(report.isComplete)
-        #expect(bench.ledger.delivered == 3)
-        #expect(bench.ledger.rejected == 3)
-    }
 
     @Test("a flush counts no critical dead letters that are replayed after it began")
     func reportExcludesReplayedEvents() async throws {

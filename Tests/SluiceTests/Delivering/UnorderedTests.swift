@@ -30,32 +30,6 @@ import Testing
         #expect(bench.pipeline.ledger.isBalanced)
     }
 
-    @Test("each event arrives once, whatever the responses are", arguments: 0..<20)
-    func eachEventArrivesOnce(seed: Int) async throws {
-        let random = Locked(SeededRandom(seed: UInt64(seed)))
-        let transport = ScriptedTransport { _, _ in
-            let verdicts: [Verdict] = [
-                .accepted, .accepted, .accepted, .duplicate, .retry(after: nil), .retry(after: .seconds(9)),
-                .hold(reason: "no"), .tooLarge(),
-            ]
-            return .answer(.all(random.withLock { verdicts.randomElement(using: &$0) ?? .accepted }))
-        }
-        let bench = try Bench(transport, delivery: Self.policy)
-        for _ in 0..<20 {
-            bench.track(17)
-            await bench.pipeline.flush()
-            bench.time.advanceToNextSleeper()
-        }
-        for _ in 0..<10_000 where bench.ledger.waiting > 0 {
-            await bench.pipeline.flush()
-            bench.time.advanceToNextSleeper()
-        }
-        #expect(bench.ledger.delivered + bench.ledger.rejected == 340)
-        let ids = try transport.accepted().map(\.id)
-        #expect(ids.count == Set(ids).count)
-        #expect(await bench.pipeline.shutdown().isBalanced)
-    }
-
     /// The first count of dead letters is read before the second batch is rejected, and noted after that one's.
     private final class LateCountStore: StoreWrapper {
         let base = MemoryStore()

@@ -73,25 +73,6 @@ import Testing
         await pipeline.shutdown()
     }
 
-    @Test("a hanging route ends at the deadline while the others drain")
-    func hangingRouteEndsAtDeadline() async throws {
-        let time = VirtualTime()
-        let bad = ScriptedTransport(then: .hang)
-        let pipeline = try Pipeline(environment: Bench.environment(time)) {
-            Route("bad", to: bad)
-            Route("good")
-        }
-        for _ in 0..<120 { pipeline.track("Event") }
-        let end = Task { await pipeline.shutdown(timeout: .seconds(5)) }
-        await time.waitForSleeper(within: .seconds(5)...(.seconds(5)))
-        await bad.waitForSends(1)
-        while pipeline.ledger[route: "good"]?.delivered != 120, !Task.isCancelled { await Task.yield() }
-        time.advance(by: .seconds(5))
-        let ledger = await end.value
-        #expect(ledger[route: "bad"]?.waiting == 120)
-        #expect(ledger.isBalanced)
-    }
-
     // MARK: Task-locals
 
     private enum Request { @TaskLocal static var id = 0 }

@@ -19,19 +19,6 @@ import Testing
         }
     }
 
-    @Test("a shutdown delivers everything and closes the store")
-    func shutdownDrainsAndCloses() async throws {
-        let store = WatchedStore()
-        let bench = try Bench(store: store)
-        bench.track(33)
-        let ledger = await bench.pipeline.shutdown()
-        #expect(ledger.routes[0].delivered == 33)
-        #expect(ledger.isBalanced)
-        #expect(store.isClosed)
-        #expect(store.offences.isEmpty)
-        #expect(bench.time.continuousTime() == .zero)
-    }
-
     @Test("a shutdown synchronizes the store before it sends")
     func shutdownSynchronizesBeforeSending() async throws {
         let store = FaultyStore(WatchedStore())

@@ -39,18 +39,6 @@ import Testing
         var ledger: Ledger { pipeline.ledger }
     }
 
-    @Test("an event that a route's plugin tracks enters at the top of that route, and goes nowhere else")
-    func trackedEventStaysInRoute() async throws {
-        let reporter = Reporter()
-        let rig = try Rig([suffix(" above"), reporter, suffix(" below")])
-        #expect(reporter.report("Own"))
-        #expect(rig.ledger.tracked == 0)
-        #expect(rig.ledger.routes.map(\.inserted) == [1, 0])
-        #expect(rig.ledger.routes.map(\.received) == [1, 0])
-        #expect(try await rig.end() == [["Own above below"], []])
-        #expect(try rig.own.accepted()[0].properties["seen"] == true)
-    }
-
     @Test("events that a route's plugins track, insert, forward and drop are counted for that route")
     func everyWayIsCounted() async throws {
         let (reporter, holder) = (Reporter(), Holder())
@@ -89,22 +77,5 @@ import Testing
         #expect(rig.ledger.routes.map(\.dropped) == [[.shutDown: 2], [:]])
         #expect(rig.ledger.dropped.isEmpty)
         #expect(rig.ledger.isBalanced)
-    }
-
-    @Test("events of a route's plugin keep their place among those that the host tracks together")
-    func pluginEventsKeepPlaceAmongTogether() async throws {
-        let reporter = Reporter()
-        let rig = try Rig([reporter, Marker()])
-        rig.pipeline.trackTogether {
-            rig.pipeline.track("A")
-            // Stored now, after the host's earlier events.
-            #expect(reporter.report("Own"))
-            #expect(rig.ledger.routes.map(\.waiting) == [4, 1])
-            rig.pipeline.track("B")
-            #expect(rig.ledger.routes.map(\.waiting) == [5, 1])
-        }
-        // The plugin's own event is critical, and is sent first.
-        let names = ["Own", "Before A shared", "A shared", "Before Own", "Before B shared", "B shared"]
-        #expect(try await rig.end() == [names, ["A shared", "B shared"]])
     }
 }
