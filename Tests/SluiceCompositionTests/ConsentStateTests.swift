@@ -273,26 +273,4 @@ struct ConsentStateTests {
         #expect(shared.names == ["links.json"] && other.names == ["identity.json", "identity.json.lock"])
         #expect(await pipeline.shutdown(timeout: .seconds(600)).isBalanced)
     }
-
-    @Test("a consent that all routes share concerns the plugins of the routes too: their states and their events")
-    func sharedConsentConcernsRoutes() async throws {
-        let answer = consent()
-        let transport = ScriptedTransport()
-        let identity = Identity(persistedIn: .file(directory.path))
-        let pipeline = try Pipeline {
-            answer
-            Route("main", identity, Sessions(persistedIn: .file(directory.path)), to: transport)
-        }
-        for signal in [Signal.launched(.foreground), .didBecomeActive] { pipeline.signal(signal) }
-        try identity.login("a")
-        #expect(directory.names == [])
-        let before = pipeline.ledger
-        #expect(before.routes.first?.waiting == 0)
-        #expect((before.routes.first?.dropped[.consentPending] ?? 0) >= 2)
-        try answer.grant()
-        #expect(directory.names.contains("identity.json"))
-        #expect(await pipeline.shutdown(timeout: .seconds(600)).isBalanced)
-        let signUps = try transport.accepted().filter { $0.name == "$SignUp" }
-        #expect(signUps.map(\.loginID) == ["a"])
-    }
 }

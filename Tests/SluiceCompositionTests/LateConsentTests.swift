@@ -134,13 +134,6 @@ import Testing
         #expect(try await launch().end().map(\.count) == [0, 0, 0])
     }
 
-    @Test("a login after the grant sends one join to each backend")
-    func loginAfterGrantIsOrdinary() async throws {
-        let launch = try launch(grantsEarly: true)
-        try launch.identity.login("42")
-        #expect(await launch.end().map(\.count) == [1, 1, 1])
-    }
-
     @Test("a join that can't be stored is sent by the next launch")
     func unstoredJoinIsRepeated() async throws {
         let first = try launch()

@@ -70,24 +70,6 @@ struct OwnerTests {
         #expect(ledger.routes.first.map { $0.inserted >= 6 } == true)
     }
 
-    @Test("when the stage above lets events pass, a route has its plugins' events")
-    func openStageLetsRoutesPass() async throws {
-        let settings = CollectionSettings(persistedIn: .memory)
-        let maker = Maker()
-        let transport = ScriptedTransport()
-        let pipeline = try Pipeline {
-            settings
-            Route("a", maker, to: transport)
-        }
-        try settings.setEnabled(false)
-        maker.context.track("Off")
-        try settings.setEnabled(true)
-        maker.context.track("On")
-        pipeline.track("Event")
-        await pipeline.shutdown(timeout: .seconds(600))
-        #expect(try transport.accepted().map(\.name) == ["On", "Inserted", "Event", "End"])
-    }
-
     @Test(
         "a stage that closes later stops the events that a stage below has held, and those that plugins insert",
         arguments: [false, true], [0, 1, 5])

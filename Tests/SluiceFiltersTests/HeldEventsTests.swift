@@ -8,17 +8,6 @@ import Testing
     private let time = VirtualTime()
     private let consent = Consent(persistedIn: .memory, whilePending: .hold)
 
-    @Test("a denial drops held events")
-    func denialDropsHeldEvents() async throws {
-        let test = try TestPipeline { consent }
-        test.pipeline.track("A")
-        try consent.deny()
-        #expect(consent.held == 0)
-        try consent.grant()
-        #expect(await test.events().isEmpty)
-        #expect(test.pipeline.ledger.dropped == [.consentDenied: 1])
-    }
-
     @Test("held events are bounded, and further ones are dropped")
     func heldEventsAreBounded() async throws {
         let consent = Consent(persistedIn: .memory, whilePending: .hold, holdingUpTo: 1_000)

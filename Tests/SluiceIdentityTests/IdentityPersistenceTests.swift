@@ -100,18 +100,6 @@ struct IdentityPersistenceTests {
         }
     }
 
-    @Test("damage is reported to the first pipeline, with the path of the file")
-    func damageIsReported() async throws {
-        try directory.write([], to: "identity.json")
-        let identity = launch()
-        _ = identity.anonymousID
-        let test = try TestPipeline { identity }
-        #expect(test.diagnostics.count == 1)
-        #expect(test.diagnostics.first?.message.hasPrefix("Identity: \(directory.path)/identity.json") == true)
-        test.pipeline.track("Event")
-        #expect(try await test.event().distinctID == identity.anonymousID)
-    }
-
     @Test("an unreadable file is not replaced by a verb or a build, and is read when that is possible again")
     func unreadableFileIsReadAgain() throws {
         let anonymousID = launch().anonymousID

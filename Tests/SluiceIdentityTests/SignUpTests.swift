@@ -21,29 +21,6 @@ extension Identity {
 
     private func launch() -> Identity { Identity(persistedIn: .file(directory.path)) }
 
-    @Test("the first login tracks $SignUp with the previous id")
-    func firstLoginTracksSignUp() async throws {
-        let identity = launch()
-        let anonymousID = try #require(identity.anonymousID)
-        let test = try TestPipeline { identity }
-        try identity.login("a", ["method": "password"])
-        let event = try await test.event()
-        #expect(event.name == "$SignUp")
-        #expect(event.properties == ["$set": ["method": "password"], "$original_id": .string(anonymousID)])
-        #expect(event.distinctID == "a" && event.loginID == "a" && event.anonymousID == anonymousID)
-    }
-
-    @Test("a login before there is a pipeline is tracked once there is one")
-    func loginBeforePipelineIsTrackedLater() async throws {
-        let identity = launch()
-        try identity.login("a", ["method": "link"])
-        let test = try TestPipeline { identity }
-        let event = try await test.event()
-        #expect(event.name == "$SignUp" && event.loginID == "a")
-        #expect(event.properties["$set"] == ["method": "link"])
-        #expect(try await TestPipeline { launch() }.events().isEmpty)
-    }
-
     @Test("if the process ends between the login and its event, the next launch tracks the event")
     func crashedSignUpIsTrackedByNextLaunch() async throws {
         let first = launch()

@@ -98,41 +98,4 @@ struct JSONLStoreTests: StoreSuite {
         for name in try directory.files() { #expect(try files.status(of: "\(directory.path)/\(name)").mode == 0o600) }
         #expect(try files.status(of: "\(home)/lock").mode == 0o600)
     }
-
-    @Test("many threads each keep their order while a loop delivers")
-    func threadsKeepTheirOrder() async throws {
-        let store = JSONLStore(at: directory.path)
-        try store.open()
-        let perCaller = 2_000
-        let received = Locked<[String]>([])
-        @Sendable func deliver() throws {
-            while let batch = try store.nextBatch(BatchSize(events: 500, bytes: .max)) {
-                received.withLock { $0 += batch.texts }
-                try store.settle(batch.id)
-            }
-        }
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for caller in 0..<4 {
-                group.addTask {
-                    for number in 0..<perCaller { try store.append(EventLine(caller * perCaller + number)) }
-                }
-            }
-            group.addTask {
-                for _ in 0..<200 {
-                    try deliver()
-                    await Task.yield()
-                }
-            }
-            try await group.waitForAll()
-        }
-        try deliver()
-        let all = received.withLock(\.self)
-        #expect(all.count == 4 * perCaller)
-        for caller in 0..<4 {
-            let own = texts(caller * perCaller..<(caller + 1) * perCaller)
-            let wanted = Set(own)
-            #expect(all.filter { wanted.contains($0) } == own)
-        }
-        #expect(store.backlog.isEmpty)
-    }
 }

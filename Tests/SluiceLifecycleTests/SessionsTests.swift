@@ -17,20 +17,6 @@ import Testing
 
     func pass(_ seconds: Double) { time.advance(by: .seconds(seconds)) }
 
-    @Test("a launch begins a session, and every event has its id and index")
-    func launchBeginsSession() async throws {
-        let (sessions, test) = try await launch()
-        test.pipeline.signal(.launched(.foreground))
-        test.pipeline.track("A")
-        test.pipeline.track("B")
-        let events = await test.events()
-        #expect(events.map(\.name) == ["$SessionStart", "A", "B"])
-        let id = try #require(sessions.id)
-        #expect(
-            events.allSatisfy { $0.properties["$session_id"] == .string(id) && $0.properties["$session_index"] == 1 })
-        #expect(id.count == 36)
-    }
-
     // MARK: Stories
 
     /// What a host or its system does.
