@@ -74,7 +74,7 @@ public protocol WireFormat: Sendable {
     /// therefore arrive before an earlier one with another name. An event with several names is accepted if each of its
     /// requests is. By default, all events have the same name, which is empty.
     ///
-    /// What follows a zero byte in a name only divides the requests to one endpoint: `"\0" + userID` makes a request for each
+    /// The text behind a zero byte in a name only divides the requests to one endpoint: `"\0" + userID` makes a request for each
     /// user. If a response asks for a time, such as by Retry-After, the events for its endpoint wait for it, and the remaining
     /// requests to it aren't sent. The whole route waits if all events of the batch are for the endpoint without a name.
     ///

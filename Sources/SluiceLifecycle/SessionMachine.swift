@@ -45,7 +45,7 @@ struct SessionMachine {
         case ended(SessionRecord, isRecovered: Bool)
     }
 
-    /// What is known of the launches before this one.
+    /// The launches before this one.
     private enum Earlier {
         case unknown
         /// No session of theirs has to be ended.

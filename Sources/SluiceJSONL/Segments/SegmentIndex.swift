@@ -54,7 +54,7 @@ final class Segment {
 
     var lane: Lane { name.lane }
 
-    /// What it adds to the usage of the store. A file counts as long as it exists, and its lines as long as they are the store's.
+    /// Its part of the usage of the store. A file counts as long as it exists, and its lines as long as they are the store's.
     /// All bytes are unread until the lines are counted.
     fileprivate var usage: Usage {
         guard condition == .waiting || condition == .handedOut else { return Usage(fileBytes: fileBytes) }
