@@ -118,8 +118,8 @@ struct Blame: Sendable {
     }
 
     /// An event that is not blamed is not set aside any more: it has failed only while nothing was accepted.
-    mutating func forgetOutage() {
-        for (key, mark) in marks where mark.tries > 0 && mark.named == .past && !isBlamed(mark) {
+    mutating func forgetOutage(at now: Duration) {
+        for (key, mark) in marks where mark.tries > 0 && mark.word == nil && mark.named <= now && !isBlamed(mark) {
             marks[key] = Mark(causes: mark.causes.filter { causes[$0] != nil }, tries: 1)
         }
     }

@@ -192,26 +192,33 @@ struct DeliveryRule: Sendable {
         if !accepted.isEmpty { resolve(accepted, in: index, isAccepted: true) }
         // Events with the same time stay together.
         let bits = answer.later.isEmpty ? 0 : random()
-        var new: [Answer.Failure] = []
+        var (unnamed, isNew) = ([EventKey](), false)
         for (number, failure) in answer.later {
             let key = open[index].key(part.places[number])
-            let tries = blame[key].tries
-            if tries == 0 { new.append(failure) }
-            let wait = pauses.route.wait(Double(tries), .passing, chance: blame.chance, bits)
+            let mark = blame[key]
+            // Some transports give each event of a failed request this verdict.
+            if accepted.isEmpty, failure.after == nil, mark.word == nil {
+                unnamed.append(key)
+                continue
+            }
+            isNew = isNew || mark.tries == 0
+            let wait = pauses.route.wait(Double(mark.tries), .passing, chance: blame.chance, bits)
             let due = now + wait + min(failure.after ?? .zero, Self.maximumRetryAfter)
-            blame.change(key) { ($0.tries, $0.due, $0.named, $0.word) = (tries + 1, due, due, failure) }
+            let named = failure.after == nil ? .past : due
+            blame.change(key) { ($0.tries, $0.due, $0.named, $0.word) = (mark.tries + 1, due, named, failure) }
         }
         if !accepted.isEmpty { rejected += self.accepted(accepted.count, at: now) }
-        if let failure = answer.failure {
+        if answer.failure != nil || !answer.later.isEmpty {
             open[index].retries += 1
-            let failed = answer.failed.map { places($0).map(open[index].key) }
-            // If the receiver has named all events, none is at fault. Events that it has named before say nothing new.
-            if isInDoubt || !new.isEmpty || !failed.isEmpty {
-                let nobody = failed.isEmpty && new.contains { $0.after == nil } ? [[EventKey]()] : []
-                fail(failed + nobody, failure, besideAccepted: !accepted.isEmpty, at: now, random)
-            }
         } else if !accepted.isEmpty {
             open[index].retries = 0
+        }
+        if let failure = answer.failure {
+            let failed = answer.failed.map { places($0).map(open[index].key) } + (unnamed.isEmpty ? [] : [unnamed])
+            // Events that the receiver has named before say nothing new about it.
+            if isInDoubt || isNew || !failed.isEmpty {
+                fail(failed, failure, besideAccepted: !accepted.isEmpty, at: now, random)
+            }
         }
         return actions(Dictionary(grouping: rejected, by: \.key.batch), accepted, part.batch.id)
     }
@@ -235,7 +242,7 @@ struct DeliveryRule: Sendable {
     /// - Returns: the guilty ones.
     private mutating func accepted(_ count: Int, at now: Duration) -> [Refused] {
         blame.countAcceptance()
-        blame.forgetOutage()
+        blame.forgetOutage(at: now)
         var alone: [EventKey] = []
         for (group, failure, witnesses) in row.judged(blame) {
             guard let first = group.first else {

@@ -137,6 +137,19 @@ extension RuleScenarioTests {
         }
     }
 
+    @Test("A transport that gives each event of a failed request a retry delays no good event", arguments: [[], [250]])
+    func listsOfRetriesAreFailures(bad: [Int]) {
+        for seed in 0..<Trials.count(full: 20, few: 2) {
+            let world = RuleWorld(500, bad: bad, seed: seed, arrivals: Self.every(2, 1, from: 30, times: 30))
+            world.receiver = { world, events in
+                let isOut = world.now < .seconds(20) || events.contains(where: bad.contains)
+                return .each(events.map { _ in isOut ? .retry() : .accepted })
+            }
+            world.run(until: .seconds(3_600), isDone: { $0.missing == 0 })
+            #expect(world.fault == nil && world.missing == 0 && world.lastGood < .seconds(120))
+        }
+    }
+
     @Test("Events that are throttled again and again become dead letters if they take the store's room")
     func throttledEventsMakeRoom() {
         for (capacity, isCrowded) in [(400_000, true), (.max, false)] {
