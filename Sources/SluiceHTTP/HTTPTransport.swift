@@ -122,21 +122,19 @@ public final class HTTPTransport: Transport {
             do {
                 let isWhole = events.count == batch.events.count
                 let verdicts = try await send(isWhole ? batch : Batch(batch, events), blank)
+                requests.removeFirst()
                 // A time that an endpoint names is for all requests to it.
-                let isAnswered = { (request: (endpoint: String, events: [Int])) in
-                    verdicts.hasTime
-                        ? request.endpoint.isPlace(of: endpoint) : request.endpoint.hasBytes(of: endpoint)
-                }
-                results.append((requests.filter(isAnswered).flatMap(\.events), verdicts))
-                requests.removeAll(where: isAnswered)
+                let others = verdicts.hasTime ? requests.filter { $0.endpoint.isPlace(of: endpoint) } : []
+                // The endpoint without a name is the receiver itself.
+                if results.isEmpty, others.count == requests.count, endpoint.isPlace(of: "") { return verdicts }
+                if !others.isEmpty { requests.removeAll { $0.endpoint.isPlace(of: endpoint) } }
+                results.append((events + others.flatMap(\.events), verdicts))
             } catch {
                 guard !results.isEmpty else { throw error }
                 results.append((requests.flatMap(\.events), .all(.retry(after: nil, reason: error.reason))))
                 break
             }
         }
-        // The endpoint without a name is the receiver itself.
-        if results.count == 1, blank.endpoint.isPlace(of: "") { return results[0].verdicts }
         return .merging(results, of: batch.events.count)
     }
 

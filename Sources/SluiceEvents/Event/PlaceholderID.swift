@@ -30,9 +30,12 @@ package enum PlaceholderID {
     /// Returns nil if it depends on characters beyond ASCII.
     private static func answer(_ text: UnsafeBufferPointer<UInt8>) -> Bool? {
         let number = text.firstIndex { (0x31...0x39).contains($0) }
-        if let first = text.first, !isAlphanumeric(first), isTemplate(text, hasNumber: number != nil) { return true }
-        // A character beyond ASCII before it can be a minus.
-        if let number, !isMinusOne(text, number) { return text[..<number].last ?? 0 < 0x80 ? false : nil }
+        if let first = text.first, !isAlphanumeric(first) {
+            if isTemplate(text, hasNumber: number != nil) { return true }
+            // A character beyond ASCII before a number can be a minus.
+            if let number, text[number - 1] >= 0x80 { return nil }
+        }
+        if let number, !isMinusOne(text, number) { return false }
         if text.contains(where: { $0 >= 0x80 }) { return nil }
         return number != nil || isPlaceholder(text)
     }

@@ -100,9 +100,12 @@ extension RuleScenarioTests {
         }
     }
 
-    /// A receiver that throttles some events by name, 20 a second.
+    /// A receiver that throttles some events by name.
     private enum Throttle: CaseIterable {
         case thirdAtRandom, halfForAMinute, aboveThreeASecond
+
+        /// Events a second, and their number.
+        var load: (rate: Double, count: Int) { self == .thirdAtRandom ? (100, 6_000) : (20, 2_400) }
 
         func takes(_ event: Int, _ world: RuleWorld, taken: Int) -> Bool {
             let seconds = world.now / .seconds(1)
@@ -114,11 +117,12 @@ extension RuleScenarioTests {
         }
     }
 
-    @Test("Events that a receiver throttles by name delay no others", arguments: Throttle.allCases, [0.25, 5])
+    @Test("Events that a receiver throttles by name delay no others", arguments: Throttle.allCases, [0.2, 1])
     private func throttledEventsDelayNoOthers(throttle: Throttle, interval: Double) {
         for seed in 0..<Trials.count(full: 10, few: 1) {
-            let count = Int(20 * interval)
-            let world = RuleWorld(0, seed: seed, arrivals: Self.every(interval, count, times: 2_400 / count))
+            let count = Int(throttle.load.rate * interval)
+            let times = throttle.load.count / count
+            let world = RuleWorld(0, seed: seed, arrivals: Self.every(interval, count, times: times))
             var taken = 0
             world.receiver = { world, events in
                 .each(
