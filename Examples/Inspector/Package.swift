@@ -60,5 +60,5 @@ for target in package.targets {
         .enableUpcomingFeature("MemberImportVisibility"),
     ]
     // Without optimization, the checksums of 1 GB take minutes, and the tests read that much.
-    if target.name == "StoreFiles" { target.swiftSettings?.append(.unsafeFlags(["-O"])) }
+    if target.name == "StoreFiles" { target.swiftSettings?.append(.unsafeFlags(["-O", "-wmo", "-num-threads", "1"])) }
 }

@@ -11,8 +11,8 @@ struct StatusTests: TimedStoreSuite {
     let files = FaultyFileSystem()
     let time = VirtualTime(wallTime: .sample)
 
-    private func pipeline(_ transport: ScriptedTransport) throws -> Pipeline {
-        try Pipeline(environment: PipelineEnvironment(time: time, random: { 0 })) {
+    private func pipeline(_ transport: ScriptedTransport, random: UInt64 = 0) throws -> Pipeline {
+        try Pipeline(environment: PipelineEnvironment(time: time, random: { random })) {
             JSONLStore(at: directory.path, files: files)
             transport
         }
@@ -54,18 +54,45 @@ struct StatusTests: TimedStoreSuite {
         #expect(try directory.files() == [])
     }
 
-    @Test("the last failure stays after a shutdown while events wait, and goes with them")
-    func keepsLastFailure() async throws {
+    enum Refusal: CaseIterable {
+        case everything
+        /// Requests with one of the events, and that event by its number.
+        case request, event
+
+        func answer(_ batch: Batch) -> Verdicts {
+            let busy = Verdict.retry(after: nil, reason: "the server is busy")
+            let isBad = batch.events.map { String(decoding: $0.bytes, as: UTF8.self).contains("Purchase") }
+            if self == .everything || self == .request && isBad.contains(true) { return .all(busy, status: 503) }
+            return .each(isBad.map { $0 ? busy : .accepted }, status: 200)
+        }
+    }
+
+    @Test("the last failure stays after a shutdown while events wait, and goes with them", arguments: Refusal.allCases)
+    func keepsLastFailure(refusal: Refusal) async throws {
+        // The last attempt is one that others pass, if any do.
+        let pause = Locked<(@Sendable () -> Void)?>(nil)
         let pipeline = try pipeline(
-            ScriptedTransport(then: .answer(.all(.retry(after: nil, reason: "the server is busy"), status: 503))))
-        pipeline.track("Purchase")
-        await pipeline.flush()
+            ScriptedTransport { _, batch in
+                let isLast = String(decoding: batch.events[0].bytes, as: UTF8.self).contains("Last")
+                if isLast { pause.withLock(\.self)?() }
+                return .answer(refusal.answer(batch))
+            }, random: .max)
+        pause.withLock { $0 = { pipeline.pauseDelivery() } }
+        for names in [["First"], ["Purchase", "Next"], ["Last"]] {
+            pipeline.pauseDelivery()
+            for name in names { pipeline.track(name) }
+            pipeline.resumeDelivery()
+            for _ in 0..<8 {
+                time.advance(by: .seconds(600))
+                await pipeline.flush()
+            }
+        }
         await pipeline.shutdown(timeout: .zero)
         let kept = try #require(try status())
-        #expect(kept.contains(#""lastStatus":503,"lastFailure":"the server is busy""#))
+        #expect(kept.contains(#""lastFailure":"the server is busy""#), "\(kept)")
         let next = try opened()
         #expect(try statusFiles() == [])
-        #expect(try next.drain().count == 1)
+        #expect(try !next.drain().isEmpty)
         next.store.close()
         #expect(try directory.files() == [])
     }

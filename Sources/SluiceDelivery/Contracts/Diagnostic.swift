@@ -71,14 +71,14 @@ public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
     public let kind: Kind
     /// The name of the route; nil for the pipeline as a whole.
     public let route: String?
-    /// The message, for people.
+    /// The message, for people, in one line.
     public let message: String
 
-    /// Creates a diagnostic.
+    /// Creates a diagnostic. Names of events, paths and errors can have newlines, which become spaces in the message.
     public init(kind: Kind, route: String?, message: String) {
         self.kind = kind
         self.route = route
-        self.message = message
+        self.message = message.oneLine
     }
 
     /// How urgent the message is. It follows from the kind: kinds of your own are errors.

@@ -13,15 +13,13 @@ struct ResponseText: Sendable, Hashable, CustomStringConvertible, CustomReflecta
     /// At most 1,024 bytes, without control characters; nil if nothing is left.
     var cleaned: ResponseText {
         guard let text else { return self }
-        var result = String.UnicodeScalarView()
         var bytes = 0
-        for scalar in text.unicodeScalars {
+        let first = text.unicodeScalars.prefix { scalar in
             bytes += UTF8.width(scalar)
-            if bytes > 1_024 { break }
-            let isControl = scalar.value < 0x20 || 0x7F...0x9F ~= scalar.value || 0x2028...0x2029 ~= scalar.value
-            result.append(isControl ? " " : scalar)
+            return bytes <= 1_024
         }
+        var result = String(first).oneLine
         while result.last == " " { result.removeLast() }
-        return ResponseText(result.isEmpty ? nil : String(result))
+        return ResponseText(result.isEmpty ? nil : result)
     }
 }

@@ -17,7 +17,7 @@ package struct RouteStatus: Sendable, Hashable {
     package var nextAttempt: Duration?
     /// See ``RouteLedger/Attempts/lastStatus``.
     package var lastStatus: Int?
-    /// See ``RouteLedger/Attempts/lastFailure``.
+    /// See ``RouteLedger/Attempts/lastFailure``. If the last attempt did not fail: why events are set aside.
     package var lastFailure: String?
 
     package init() {}

@@ -32,7 +32,8 @@ extension RouteState {
         let (attempts, isEmpty) = (journal.ledger.attempts, journal.ledger.waiting == 0)
         var status = RouteStatus()
         status.lastStatus = attempts.lastStatus
-        status.lastFailure = attempts.lastFailure
+        // A search can end with the process. Then, the acceptance of others doesn't tell why the rest waits.
+        status.lastFailure = attempts.lastFailure ?? (isEmpty ? nil : rule.blame.failure?.reason)
         // Deleted events aren't sent again.
         if rule.isInDoubt, !isEmpty { (status.state, status.nextAttempt) = (.pausing, nextAttempt) }
         if let obstacle = conditions.obstacle { (status.state, status.nextAttempt) = (obstacle, nil) }

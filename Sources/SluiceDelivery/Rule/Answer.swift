@@ -120,12 +120,12 @@ extension Answer.Failure {
         case .retry(let after):
             self.after = after
             kind = [nil, 408, 425, 429].contains(isNamed ? verdict.status : status) ? .passing : .broken
-            reason = verdict.reason.isEmpty ? "the receiver asked for a retry" : verdict.reason
+            reason = verdict.reason.isEmpty ? "the receiver asked for a retry" : verdict.reason.oneLine
         default:
             // A time, even none, shows that no event is at fault. A hold without a response is the transport's own word.
             after = verdict.holdTime ?? (verdict.kind == .hold && status == nil ? .zero : nil)
             kind = .refused
-            reason = verdict.reason
+            reason = verdict.reason.oneLine
         }
     }
 }

@@ -87,6 +87,11 @@ struct Blame: Sendable {
     /// Whether the receiver accepts events, and others are blamed.
     var isSearching: Bool { causes.values.contains { weights[$0.witnesses] > 0 } }
 
+    /// The last failure whose events are not all accepted yet.
+    var failure: Answer.Failure? {
+        causes.max { $0.key < $1.key }?.value.failure ?? marks.values.lazy.compactMap(\.word).first
+    }
+
     /// The events that the receiver has named for later so often that they leave if the store is crowded.
     var throttled: [EventKey] { marks.filter { $1.word != nil && $1.tries > Self.mostTries }.map(\.key) }
 

@@ -28,6 +28,12 @@ extension String {
         if ends.contains(where: \.isUnseen) { return "begins or ends with an invisible character: remove it" }
         return unicodeScalars.contains(where: \.isControl) ? "contains a control character: remove it" : nil
     }
+
+    /// The text in one line, such as for a log: control characters and newlines are spaces.
+    package var oneLine: String {
+        if utf8.allSatisfy({ 0x20...0x7E ~= $0 }) { return self }
+        return String(String.UnicodeScalarView(unicodeScalars.map { $0.isControl ? " " : $0 }))
+    }
 }
 
 private extension Unicode.Scalar {

@@ -14,6 +14,8 @@ struct FailureReasonTests {
         ),
         (.failure(SluiceError(.inputOutput, "no connection")), .retrying, "no connection"),
         (.answer(.all(.hold(reason: "closed on Sundays"))), .paused, "closed on Sundays"),
+        // A line break would let a receiver write lines of its own into the host's log.
+        (.answer(.all(.hold(reason: "closed\non\u{2028}Sun\u{9b}days\u{0}"))), .paused, "closed on Sun days "),
     ]
 
     @Test("the reason is in the diagnostics immediately, and in the ledger until a send succeeds", arguments: table)

@@ -22,13 +22,14 @@ struct ReadableTextTests {
         let rejected = Array(repeating: Verdict.rejected(reason: "no name"), count: count)
         let pipeline = try pipeline(rejecting: [.each(rejected + [.accepted])])
         pipeline.pauseDelivery()
-        for _ in 0...count { pipeline.track("Purchase") }
+        // A line break of a name doesn't begin a line of the host's log.
+        for _ in 0...count { pipeline.track("Purchase\nnow") }
         pipeline.resumeDelivery()
         let report = await pipeline.flush()
         let expected =
             count == 1
-            ? "rejected [main]: 1 event became a dead letter: no name (the last one: Purchase)"
-            : "rejected [main]: 2 events became dead letters: no name (the last one: Purchase)"
+            ? "rejected [main]: 1 event became a dead letter: no name (the last one: Purchase now)"
+            : "rejected [main]: 2 events became dead letters: no name (the last one: Purchase now)"
         #expect(messages.withLock(\.self) == [expected])
         #expect("\(report)" == "1 delivered, \(count) rejected, 0 waiting")
         let letters = count == 1 ? "1 dead letter" : "2 dead letters"

@@ -42,7 +42,7 @@ struct OutputTests {
         #expect(text.hasPrefix("waiting, sum of 2 routes  1,200 "))
         #expect(text.contains("main    ended    1,200             0\n"))
         #expect(text.contains("vendor  ended        0             1\n"))
-        #expect(text.contains("main: the last attempt failed, known since 2026-01-01T00:00:00.000Z: bu\"sy\n"))
+        #expect(text.contains("main: the last failure, known since 2026-01-01T00:00:00.000Z: bu\"sy\n"))
     }
 
     @Test("The counts as JSON, and as metrics of Prometheus")

@@ -63,7 +63,7 @@ struct StatisticsReport {
             let name = Terminal.printable(route.name)
             if let failure = status.lastFailure {
                 let time = Timestamp(milliseconds: status.at)
-                output("\(name): the last attempt failed, known since \(time): \(Terminal.printable(failure))\n")
+                output("\(name): the last failure, known since \(time): \(Terminal.printable(failure))\n")
             } else if let last = status.lastStatus {
                 output("\(name): the last response had the status \(last)\n")
             }

@@ -6,7 +6,7 @@ function when(milliseconds) {
 
 // The kind, the word and the sentence for the state of a route.
 function sentence(route) {
-    const failure = route.lastFailure ? `The last attempt failed, known since ${moment(new Date(route.at))}: ${route.lastFailure}.` : "";
+    const failure = route.lastFailure ? `The last failure, known since ${moment(new Date(route.at))}: ${route.lastFailure}.` : "";
     const attempt = route.nextAttempt ? ` The next attempt is ${when(route.nextAttempt)}.` : "";
     const response = route.lastStatus ? `The last response had the status ${route.lastStatus}.` : "";
     const last = failure || response;
