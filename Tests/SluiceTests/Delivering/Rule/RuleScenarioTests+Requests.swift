@@ -110,8 +110,8 @@ extension RuleScenarioTests {
 
     @Test(
         "Events that get a time again and again delay no other, in small and large numbers",
-        arguments: [(one: 200, after: 30), (20, 30), (10, 60), (4, 30), (25, 3_600)])
-    func throttledUsers(_ throttle: (one: Int, after: Int)) {
+        arguments: [(one: 200, after: 30), (20, 30), (10, 60), (4, 30), (25, 3_600), (20, nil)])
+    func throttledUsers(_ throttle: (one: Int, after: Int?)) {
         let hours = Trials.count(full: 3, few: 1)
         for seed in 0..<Trials.count(full: 4, few: 1) {
             let isThrottled = { (event: Int) in event &* 2_654_435_761 % 1_000_003 % throttle.one == seed }
@@ -120,7 +120,7 @@ extension RuleScenarioTests {
                 let isThrottling = world.now > .seconds(600)
                 return .each(
                     events.map {
-                        isThrottling && isThrottled($0) ? .retry(after: .seconds(throttle.after)) : .accepted
+                        isThrottling && isThrottled($0) ? .retry(after: throttle.after.map { .seconds($0) }) : .accepted
                     })
             }
             world.run(until: .seconds(hours * 3_600 + 60), isDone: { _ in false })
@@ -129,10 +129,10 @@ extension RuleScenarioTests {
                 world.arrived[event].map { $0 / .seconds(1) - Double(event / 20 * 15) }
             }.sorted()
             let facts = "\(others.count - late.count) missing, late \(late[late.count / 2]), \(late.last ?? 0)"
-            Trials.report("| one in \(throttle.one), \(throttle.after) s | \(facts), \(world.requests) requests |")
+            Trials.report("| one in \(throttle.one), \(throttle.after ?? 0) s | \(facts), \(world.requests) requests |")
             #expect(world.fault == nil && world.deadLetters.isEmpty)
-            #expect(others.count - late.count <= 20 && late[late.count / 2] < 10 && late.last ?? 0 < 300, "\(facts)")
-            #expect(world.requests < hours * 5_000, "\(facts)")
+            #expect(others.count - late.count <= 20 && late.last ?? 0 < 5, "\(facts)")
+            #expect(world.requests < hours * 11_000, "\(facts), \(world.requests) requests")
         }
     }
 
