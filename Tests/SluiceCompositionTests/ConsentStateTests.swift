@@ -48,6 +48,18 @@ struct ConsentStateTests {
         _ = await test.events()
     }
 
+    @Test("a pipeline that is released waits for its Consent's answer, which is written without consent")
+    func releaseWaitsForAnswer() throws {
+        let place = MemoryPlace()
+        let consent = Consent(persistedIn: place.persistence)
+        var pipeline: Pipeline? = try RecordingStore().pipeline(consent, Identity(persistedIn: .memory))
+        // Another thread writes that the receiver misses nothing any more.
+        place.beforeWriting { for _ in 0..<50 { SystemFileSystem.pause() } }
+        try withExtendedLifetime(pipeline) { try consent.grant() }
+        pipeline = nil
+        #expect(place.items["consent"].map { String(decoding: $0, as: UTF8.self) }?.contains("owes_join") == false)
+    }
+
     @Test(
         "pending: nothing is on disk; granted: all of it; denied: nothing any more",
         arguments: [false, true], [Consent.WhilePending.drop, .hold])

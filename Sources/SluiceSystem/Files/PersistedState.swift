@@ -141,7 +141,7 @@ public final class PersistedState<Value: PersistedValue>: Sendable {
             // Until now, other objects may have changed what is stored.
             if isNew { memory.isLoaded = places.isEmpty }
         }
-        gate?.add(self)
+        (gate ?? .current)?.add(self, isGated: gate != nil)
         let wasUsed = memory.withLock { $0.saved != 0 || $0.writer != nil }
         if let gate, gate.mustRemove || !gate.isOpen && wasUsed { _ = try remove(forgetting: false) }
         try loadOnce()

@@ -36,8 +36,8 @@ package final class StateGate: KeptState {
     }
 
     private struct State {
-        /// Weak, because states refer to their gate.
-        var states: [() -> (any KeptState)?] = []
+        /// Weak, because states refer to their gate. Some are kept without consent, and are only waited for.
+        var states: [(state: () -> (any KeptState)?, isGated: Bool)] = []
         weak var above: StateGate?
         /// Whether it is the gate of a pipeline that has claims.
         var hasClaims = false
@@ -74,7 +74,7 @@ package final class StateGate: KeptState {
     /// Whether a state that finds the gate must be removed.
     package var mustRemove: Bool { if case .closed(_, owesRemoval: true) = answer() { true } else { false } }
 
-    package var isWriting: Bool { states.contains(where: \.isWriting) }
+    package var isWriting: Bool { state.withLock(\.states).contains { $0.state()?.isWriting == true } }
 
     /// Waits until the states are written, for about a second at most: a disk can hang.
     package func waitForWrites() {
@@ -90,10 +90,10 @@ package final class StateGate: KeptState {
         gate.add(self)
     }
 
-    package func add(_ new: any KeptState) {
+    package func add(_ new: any KeptState, isGated: Bool = true) {
         state.withLock { state in
-            state.states.removeAll { [nil, ObjectIdentifier(new)].contains($0().map { ObjectIdentifier($0) }) }
-            state.states.append { [weak new] in new }
+            state.states.removeAll { [nil, ObjectIdentifier(new)].contains($0.state().map { ObjectIdentifier($0) }) }
+            state.states.append(({ [weak new] in new }, isGated))
         }
     }
 
@@ -175,7 +175,7 @@ package final class StateGate: KeptState {
         Claim.end(of: self)
     }
 
-    private var states: [any KeptState] { state.withLock(\.states).compactMap { $0() } }
+    private var states: [any KeptState] { state.withLock(\.states).compactMap { $0.isGated ? $0.state() : nil } }
 
     /// The states of this gate, and of the gate above it.
     package var reachable: (own: [any KeptState], above: [any KeptState]) {
