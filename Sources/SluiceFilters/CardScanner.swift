@@ -28,7 +28,7 @@ enum CardScanner {
         var groups: [Int] = []
         // Marks also occur in amounts, addresses and versions, as blanks do in tables. So these count only between the groups of
         // a printed card, and one mark only if it doesn't go on.
-        var marks: [UInt8] = []
+        var marks: [Unicode.Scalar] = []
         var areGroupsTold = false
         var result: Int?
         var position = start
@@ -51,26 +51,28 @@ enum CardScanner {
         return result
     }
 
-    /// Whether a character of ASCII can stand between digits that belong together. The ones between the items of a list can't.
-    private static func isMark(_ byte: UInt8) -> Bool {
-        (0x21...0x7E).contains(byte) && !byte.isLetter && !",;|".utf8.contains(byte)
+    /// The character at an offset, if it can stand between digits that belong together: any but letters, digits and blanks, and
+    /// the marks between the items of a list.
+    private static func mark(_ text: UnsafeBufferPointer<UInt8>, at position: Int) -> Unicode.Scalar? {
+        let mark = String(decoding: text[position...].prefix(4), as: UTF8.self).unicodeScalars.first
+        guard let mark, !mark.isBlank, !mark.properties.isAlphabetic, mark.properties.numericType == nil else {
+            return nil
+        }
+        return ",;|\u{3001}\u{60C}\u{61B}".unicodeScalars.contains(mark) ? nil : mark
     }
 
-    /// The separator of two groups of digits, with a length of 0 if the digits end there. A space and a hyphen are
-    /// plain.
+    /// The separator of two groups of digits, with a length of 0 if the digits end there: up to two blanks, or a mark that can
+    /// have a blank on each side. A space and a hyphen are plain.
     private static func separator(
         _ text: UnsafeBufferPointer<UInt8>, at position: Int
-    ) -> (length: Int, isPlain: Bool, mark: UInt8?) {
+    ) -> (length: Int, isPlain: Bool, mark: Unicode.Scalar?) {
         var length = text.blankLength(at: position)
-        var mark: UInt8?
-        if length > 0 {
-            length += text.blankLength(at: position + length)
-        } else if position < text.count, isMark(text[position]) {
-            length = 1
-            mark = text[position] == UInt8(ascii: "-") ? nil : text[position]
-        }
+        let mark = mark(text, at: position + length)
+        length += mark.map(UTF8.width) ?? 0
+        length += text.blankLength(at: position + length)
         guard position + length < text.count, text[position + length].isDigit else { return (0, true, nil) }
-        return (length, length == 1 && mark == nil, mark)
+        let isPlain = length == 1 && (mark == nil || mark == "-")
+        return (length, isPlain, isPlain ? nil : mark)
     }
 
     /// Whether the groups are as printed on cards: groups of four and a rest, or groups of four, six and a rest.

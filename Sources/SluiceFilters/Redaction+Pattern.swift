@@ -17,9 +17,9 @@ extension Redaction {
         /// Payment cards. A match becomes `[card]`.
         ///
         /// A card number has 13 to 19 digits, with the prefix and the length of one of the large issuers and a correct
-        /// check digit. Single spaces or hyphens can separate the digits. Two blanks, blanks beyond ASCII, and other marks of
-        /// ASCII, such as `.`, `/`, `_` and `+`, can separate the groups that are printed on cards, such as four groups of
-        /// four. Commas, semicolons and `|` can't, because they separate the items of a list.
+        /// check digit. Single spaces or hyphens can separate the digits. Two blanks, blanks beyond ASCII, and other marks, such
+        /// as `.`, `/`, `+` and `·`, can separate the groups that are printed on cards, such as four groups of four. Commas,
+        /// semicolons and `|` can't, because they separate the items of a list.
         public static let paymentCard = Pattern(mark: "[card]", appliesToNumbers: true, search: CardScanner.search)
 
         /// Phone numbers. A match becomes `[phone]`.
