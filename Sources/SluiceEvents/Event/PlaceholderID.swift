@@ -35,17 +35,22 @@ package enum PlaceholderID {
             // A character beyond ASCII before a number can be a minus.
             if let number, text[number - 1] >= 0x80 { return nil }
         }
-        if let number, !isMinusOne(text, number) { return false }
+        let isNumber = isZeroOrMinusOne(text, number ?? text.count)
+        if number != nil, !isNumber { return false }
         if text.contains(where: { $0 >= 0x80 }) { return nil }
-        return number != nil || isPlaceholder(text)
+        return isNumber || isPlaceholder(text)
     }
 
-    /// Whether a text with its first number at an index is -1 or -1.0, with any punctuation around it.
-    private static func isMinusOne(_ text: UnsafeBufferPointer<UInt8>, _ number: Int) -> Bool {
-        guard text[number] == UInt8(ascii: "1"), number > 0, text[number - 1] == UInt8(ascii: "-") else { return false }
-        let rest = text[(number + 1)...]
-        let zeros = rest.first == UInt8(ascii: ".") ? rest.dropFirst().prefix { $0 == UInt8(ascii: "0") } : []
-        return text.count(where: isAlphanumeric) == 1 + zeros.count
+    /// Whether a text is 0 or -1 with a sign, such as -1.0 or `0E-10`, with any punctuation around it. `number` is the index of
+    /// its first digit from 1 to 9, or of its end.
+    private static func isZeroOrMinusOne(_ text: UnsafeBufferPointer<UInt8>, _ number: Int) -> Bool {
+        // Most ids begin otherwise, or have no sign there. Parsing takes as long as all other checks.
+        guard let start = text.firstIndex(where: isAlphanumeric), start == number || text[start] == UInt8(ascii: "0"),
+            let sign = text[..<number].last(where: { $0 != UInt8(ascii: "0") }), "+-".utf8.contains(sign),
+            let end = text.lastIndex(where: isAlphanumeric)
+        else { return false }
+        let first = text[..<start].last == UInt8(ascii: "-") ? start - 1 : start
+        return [0, -1].contains(Double(String(decoding: text[first...end], as: UTF8.self)))
     }
 
     /// Whether one pair of brackets encloses a text, except for at most two marks before it and one character of a template

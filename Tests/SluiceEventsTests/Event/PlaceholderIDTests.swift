@@ -44,6 +44,8 @@ struct PlaceholderIDTests {
         "Optional.empty", "Optional.absent()", "Nothing", "empty", "(unset)", "anonymousUser", "AnonymousUser",
         "anonymous user", "-1.0", "\"-1.00\"", "object:",
         // The minus of typography, and other dashes that aren't punctuation.
+        "0E-10", "0e+3", "(-0.00E-05)", "\"0E+9\"", "\u{2212}0E\u{2212}8", "-1e0", "-1.0E+00", "0.000000e+00",
+        "-0.0E-00", "-01", "--1.",
         "\u{2212}", "\u{2212}0", "\u{2212}1", "(\u{2212}1.0)", "\u{207B}0", "\u{2053}", "null\u{2212}null",
     ]
 
@@ -79,6 +81,8 @@ struct PlaceholderIDTests {
         "\u{2460}", "\u{BD}", "\u{B2}", "\u{20AC}", "\u{266F}", "\u{2167}", "1\u{2014}", "-1\u{1F389}",
         // Handles, and other numbers.
         "@some", "@object", "some object", "-1.5", "-1.0.1", "-1-0", "-10.0", "emptyset", "nothing else", "@empty.set",
+        "0E10", "1E-10", "0x1E-5", "0A-10", "0-10", "0+1", "+1", "00-1", "-1E-1", "0E-1E", "0E-1-0", "-0x1", "0E-10@x",
+        "x+0E-1",
         "\u{2212}2", "a\u{2212}1", "\u{2212}10", "\u{2213}", "\u{207B}x",
     ]
 
