@@ -24,7 +24,7 @@ public struct CriticalEvents: Processor {
     /// Checks the names.
     ///
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if a name is blank, has a blank or an invisible
-    ///   character at an end, or contains a control character.
+    ///   character at an end, or contains a control character or a `*`.
     public func prepare() throws { try SluiceError.require(names: names, of: "named") }
 
     /// Makes the event critical if its name is listed.

@@ -36,9 +36,9 @@ public struct EventNames: Processor {
     /// Checks the names.
     ///
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if a name is blank, has a blank or an invisible
-    ///   character at an end, or contains a control character.
+    ///   character at an end, or contains a control character or a `*` that isn't at its end.
     public func prepare() throws {
-        try SluiceError.require(names: names.listed, of: isAllowList ? "allowed" : "denied")
+        try SluiceError.require(names: names.listed, of: isAllowList ? "allowed" : "denied", prefixes: true)
     }
 
     /// Drops the event if its name is not allowed.

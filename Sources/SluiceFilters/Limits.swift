@@ -127,7 +127,7 @@ public struct Limits: Processor {
                 rule.limit >= least,
                 "Limits with \(name) of less than \(least): choose \(least) at least, or nil for any")
         }
-        try SluiceError.require(names: reservedNames, of: "reservedNames")
+        try SluiceError.require(names: reservedNames, of: "reservedNames", prefixes: true)
         if distinctEventNames != nil { try knownNames.load() }
     }
 

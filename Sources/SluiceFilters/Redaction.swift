@@ -49,7 +49,7 @@ public struct Redaction: Processor {
     /// Checks the keys.
     ///
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if a key is blank, has a blank or an invisible
-    ///   character at an end, such as the newline of a file, or contains a control character.
+    ///   character at an end, such as the newline of a file, or contains a control character or a `*`.
     public func prepare() throws { try SluiceError.require(names: names, of: "keys") }
 
     /// Replaces the secrets of the event.

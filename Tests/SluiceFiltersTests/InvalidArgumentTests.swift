@@ -20,7 +20,15 @@ import Testing
         "", " ", "\t", "iban\t", "iban\0", "ib\0an", "iban\u{2028}", "iban\u{200D}",
     ]
 
-    private static func named(_ make: (String) -> any Processor) -> [any Processor] { flawed.map(make) }
+    /// Patterns of other tools.
+    private static let patterns = [
+        "*token", "*token*", "**", "*.pin", "a*b", "Page * Viewed", "user.*.email", "*x\u{301}",
+    ]
+
+    private static func named(_ make: (String) -> any Processor) -> [any Processor] { (flawed + patterns).map(make) }
+
+    /// Where a `*` at the end isn't a prefix either.
+    private static func prefixed(_ make: (String) -> any Processor) -> [any Processor] { ["*", "card_*"].map(make) }
 
     private static func reserving(_ name: String) -> Limits {
         var limits = Limits()
@@ -37,7 +45,8 @@ import Testing
         [-0.1, 1.1, .nan, .infinity].map { Sampling(rate: $0) }, short.prefix(2).map { Deduplication(within: $0) },
         named { Redaction(keys: ["a", $0]) }, named { Pseudonyms(key: Array(0..<16), properties: [$0, "b"]) },
         named { EventNames(denied: [$0, "Debug*"]) }, named { EventNames(allowed: [$0]) },
-        named { CriticalEvents(named: [$0]) }, named { reserving($0) },
+        named { CriticalEvents(named: [$0]) }, named { reserving($0) }, prefixed { Redaction(keys: [$0]) },
+        prefixed { CriticalEvents(named: ["a", $0]) }, prefixed { Pseudonyms(key: Array(0..<16), properties: [$0]) },
         short.map { RateLimit(1, per: $0) }, [0, -1, .min].map { RateLimit($0, per: .seconds(1)) },
         [Pseudonyms(key: Array(0..<15))],
     ]

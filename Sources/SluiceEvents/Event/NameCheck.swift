@@ -5,9 +5,14 @@ extension SluiceError {
     /// - Parameters:
     ///   - names: The names.
     ///   - argument: The argument that has them, for the message.
+    ///   - prefixes: Whether a `*` at the end makes a prefix. Any other `*` would only match itself.
     /// - Throws: ``Code/invalidArgument`` with the argument and the flaw, without the name.
-    package static func require(names: some Sequence<String>, of argument: StaticString) throws(SluiceError) {
-        guard let flaw = names.lazy.compactMap(\.flaw).first else { return }
+    package static func require(names: some Sequence<String>, of argument: StaticString, prefixes: Bool = false)
+        throws(SluiceError)
+    {
+        let star = "has a * that stands for no other text here: write whole names"
+        let flaws = names.compactMap { $0.flaw ?? ($0.dropLast(prefixes ? 1 : 0).contains("*") ? star : nil) }
+        guard let flaw = flaws.first else { return }
         throw SluiceError(.invalidArgument, "the argument \(argument) has a name that \(flaw)")
     }
 }
