@@ -160,7 +160,7 @@ struct PlanReader {
         var events: [EventPlan] = []
         for property in listed.values {
             let event = PlanReader(value: property.value, path: listed.place.path + [property.name])
-            if property.name.isEmpty { throw event.mistake("an event needs a name") }
+            if let flaw = property.name.flaw { throw event.mistake("an event has a name that \(flaw)") }
             events.append(try event.event(property.name, version))
         }
         return TrackingPlan(
@@ -283,7 +283,7 @@ extension PlanReader.Members {
         if let listed = try self["properties"]?.anyMembers() {
             for property in listed.values {
                 let member = PlanReader(value: property.value, path: listed.place.path + [property.name])
-                if property.name.isEmpty { throw member.mistake("a property needs a name") }
+                if let flaw = property.name.flaw { throw member.mistake("a property has a name that \(flaw)") }
                 properties.append(
                     PropertyRule(
                         name: property.name, rule: try member.rule(version),

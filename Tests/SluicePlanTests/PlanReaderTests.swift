@@ -68,11 +68,29 @@ struct PlanReaderTests {
             (#""a": {"type": "string", "personal": "yes"}"#, "\"personal\" must be one of"),
             (#""a": {"type": "array", "items": {"type": "string", "personal": "drop"}}"#, "\"drop\" must stand beside"),
             (#""a": {"type": "string", "since": 4}"#, "\"since\" is later than the plan's version, 3"),
-            (#""": {"type": "string"}"#, "a property needs a name"),
+            (#""": {"type": "string"}"#, "a property has a name that is empty or blank"),
         ])
     func unsupportedKeywordsAreErrors(properties: String, reason: String) {
         let error = #expect(throws: SluiceError.self) { try shop(properties) }
         #expect(error?.message.contains(reason) == true, "\(error?.message ?? "")")
+    }
+
+    @Test(
+        "a name that is hardly meant is an error, for events, properties and members",
+        arguments: [
+            "", " ", "address ", " address", "address\\n", "\\taddress", "\u{FEFF}address", "address\u{200B}",
+            "\\u00a0address",
+            "address\u{3000}", "add\\u0000ress", "add\\u001bress", "\u{3164}", "address\\u2028",
+        ])
+    func flawedNamesAreErrors(name: String) {
+        let rule = #""\#(name)": {"type": "string", "personal": "drop"}"#
+        for properties in [rule, #""a": {"type": "object", "properties": {\#(rule)}}"#] {
+            let error = #expect(throws: SluiceError.self) { try shop(properties) }
+            #expect(error?.message.contains("a property has a name that") == true, "\(error?.message ?? "")")
+        }
+        let plan = #"{"plan": "shop", "version": 1, "events": {"\#(name)": {"description": "Ordered."}}}"#
+        let error = #expect(throws: SluiceError.self) { try TrackingPlan(json: Array(plan.utf8)) }
+        #expect(error?.message.contains("an event has a name that") == true, "\(error?.message ?? "")")
     }
 
     @Test(
