@@ -91,7 +91,8 @@ struct StatisticsMetrics {
                 [("", "", Int(oldest.milliseconds / 1_000))])
         }
         text += metric(
-            "sluice_route_failing", "Whether the last attempt failed, or events wait because of an earlier failure: 1 or 0.",
+            "sluice_route_failing",
+            "Whether the last attempt failed, or events wait because of an earlier failure: 1 or 0.",
             routes.map { ("route", $0.name, $0.status?.lastFailure == nil ? 0 : 1) })
         text += metric(
             "sluice_route_last_status", "The status of the last response.",
