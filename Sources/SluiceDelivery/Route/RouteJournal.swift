@@ -128,14 +128,14 @@ struct RouteJournal: Sendable {
         ledger.waiting -= settlement.resolved
     }
 
-    /// Reports a failure before a pause, once until the receiver accepts events, or until it needs the host's help. While events
-    /// are searched for, or with a reason that was reported, a few failures in a row and short pauses are nothing new. In a search,
-    /// a row without a pause says nothing against the receiver.
+    /// Reports a failure before a pause, once until the receiver accepts events, or until it needs the host's help. With a reason
+    /// that was reported, a few failures in a row and short pauses are nothing new. While events are searched for, many in a row
+    /// aren't either: the receiver accepts each good event that comes. A row without a pause says nothing against it.
     mutating func reportDoubt(_ failure: Answer.Failure, row: Int, isSearching: Bool, pause: Duration) {
         let kind = failure.kind == .refused ? Diagnostic.Kind.paused : .retrying
         guard doubt == nil || doubt == .retrying && kind == .paused,
-            isSearching
-                ? row >= 8 && pause > .zero : row >= 8 || pause > .seconds(60) || !doubts.contains(failure.reason)
+            pause > .seconds(60)
+                || (isSearching ? row >= 64 && pause > .zero : row >= 8 || !doubts.contains(failure.reason))
         else { return }
         doubt = kind
         _ = doubts.add(1, failure.reason)

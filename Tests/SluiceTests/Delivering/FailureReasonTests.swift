@@ -2,6 +2,8 @@ import Sluice
 import SluiceTesting
 import Testing
 
+@testable import SluiceDelivery
+
 @Suite("Why a send failed")
 struct FailureReasonTests {
     static let table: [(ScriptedTransport.Step, Diagnostic.Kind, String)] = [
@@ -117,6 +119,20 @@ struct FailureReasonTests {
         #expect(bench.ledger.delivered == 68 && bench.ledger.setAside == 11)
         // The first rows, of events that are not blamed yet, are doubts.
         #expect(bench.diagnostics.count { $0.kind == .retrying } <= 2, "\(bench.diagnostics.map(\.kind))")
+    }
+
+    @Test(
+        "in a search, only a long row or a long pause is a doubt", arguments: [true, false])
+    func doubtsOfSearchAreFew(isRefused: Bool) {
+        for (row, isSearching, pause, count) in [
+            (9, false, Duration.seconds(1), 1), (9, true, .seconds(1), 0), (40, true, .seconds(20), 0),
+            (9, true, .seconds(61), 1), (64, true, .seconds(1), 1), (400, true, .zero, 0),
+        ] {
+            var journal = RouteJournal(name: "main")
+            let failure = Answer.Failure(kind: isRefused ? .refused : .broken, reason: "HTTP")
+            for _ in 0..<2 { journal.reportDoubt(failure, row: row, isSearching: isSearching, pause: pause) }
+            #expect(journal.diagnostics.count == count, "\(row), \(isSearching), \(pause)")
+        }
     }
 
     @Test("a batch that the transport finds too large is sent in parts, and has not failed")
