@@ -18,7 +18,7 @@ enum Samples {
     }
 
     /// The number of events of ``hostile`` without a name, in all priorities.
-    static var namelessCount: Int { hostile.count { $0.name.isBlank } * Event.Priority.allCases.count }
+    static var namelessCount: Int { hostile.count { $0.name.isEmpty } * Event.Priority.allCases.count }
 
     /// Names and properties that a processor might not expect.
     static let hostile: [(name: String, properties: Properties)] = [

@@ -174,7 +174,7 @@ final class Chain: Sendable {
             passage.trace?.sanitized(event, causes)
             path.count(causes, of: event, number)
         }
-        guard !event.name.isBlank else { return drop(.emptyName, passage.trace) }
+        guard !event.name.isEmpty else { return drop(.emptyName, passage.trace) }
         guard let end else { return next?.branch(event, &passage) ?? false }
         return store(event, in: end, sharesLine: false, &passage)
     }

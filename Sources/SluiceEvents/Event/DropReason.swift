@@ -23,7 +23,7 @@ public struct DropReason: RawRepresentable, Sendable, Hashable, CustomStringConv
     /// The name of the reason.
     public var description: String { rawValue }
 
-    /// The event has an empty or blank name.
+    /// The event has an empty name.
     public static let emptyName = DropReason(rawValue: "emptyName")
     /// The event's JSON is longer than the pipeline or the store accepts.
     public static let tooLarge = DropReason(rawValue: "tooLarge")

@@ -8,7 +8,7 @@
 public struct Event: Sendable {
     /// The unique id, created when the event is tracked. It is the same in every retry, so receivers can deduplicate by it.
     public let id: EventID
-    /// The name, at most ``maximumNameBytes`` long. Events with an empty or blank name aren't stored.
+    /// The name, at most ``maximumNameBytes`` long. Events with an empty name aren't stored.
     public var name: String
     /// The host's wall time at which the event happened.
     public var time: Timestamp

@@ -151,7 +151,6 @@ package enum PlaceholderID {
 
 extension String {
     /// Whether the text has no visible characters.
-    @inlinable
     package var isBlank: Bool {
         // Most texts begin with a visible ASCII character, and Unicode's tables are slow.
         if let first = utf8.first, (0x21...0x7E).contains(first) { return false }
@@ -169,7 +168,6 @@ extension String {
 
 extension Unicode.Scalar {
     /// Whether nothing shows it, such as a space, a control character, a variation selector or a filler of Hangul.
-    @usableFromInline
     package var isBlank: Bool {
         properties.isWhitespace || properties.isDefaultIgnorableCodePoint || properties.generalCategory == .control
     }
