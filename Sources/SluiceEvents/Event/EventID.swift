@@ -108,18 +108,20 @@ extension EventID: CustomStringConvertible, LosslessStringConvertible {
     }
 
     package init?(text: UnsafeBufferPointer<UInt8>) {
-        guard text.count == EventID.textLength else { return nil }
-        var halves: (high: UInt64, low: UInt64) = (0, 0)
-        for (offset, character) in text.enumerated() {
-            switch offset {
-            case 8, 13, 18, 23:
-                guard character == UInt8(ascii: "-") else { return nil }
-            default:
-                guard let digit = hexadecimalDigit(character) else { return nil }
-                halves = (halves.high << 4 | halves.low >> 60, halves.low << 4 | UInt64(digit))
-            }
-        }
-        self.init(high: halves.high, low: halves.low)
+        guard text.count == EventID.textLength, [8, 13, 18, 23].allSatisfy({ text[$0] == UInt8(ascii: "-") }),
+            let one = EventID.read(0, 4, from: text), let two = EventID.read(9, 14, from: text),
+            let three = EventID.read(19, 24, from: text), let four = EventID.read(28, 32, from: text)
+        else { return nil }
+        self.init(high: UInt64(one) << 32 | UInt64(two), low: UInt64(three) << 32 | UInt64(four))
+    }
+
+    /// Reads eight digits in two groups of four.
+    @inline(__always)
+    private static func read(_ first: Int, _ second: Int, from text: UnsafeBufferPointer<UInt8>) -> UInt32? {
+        let bytes = UnsafeRawBufferPointer(text)
+        let high = bytes.loadUnaligned(fromByteOffset: first, as: UInt32.self).bigEndian
+        let low = bytes.loadUnaligned(fromByteOffset: second, as: UInt32.self).bigEndian
+        return hexadecimalValue(UInt64(high) << 32 | UInt64(low))
     }
 }
 
@@ -133,6 +135,17 @@ package func hexadecimalDigits(_ value: UInt32) -> UInt64 {
     // Adding six to ten or more carries into the upper half: these become letters, 39 characters after the digits.
     let letters = (digits &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
     return digits &+ 0x3030_3030_3030_3030 &+ letters &* 39
+}
+
+/// Returns the number with these eight digits in upper or lower case, the first in the highest byte. Nil if one isn't a digit.
+package func hexadecimalValue(_ digits: UInt64) -> UInt32? {
+    let letters = digits >> 6 & 0x0101_0101_0101_0101
+    var value = digits & 0x0F0F_0F0F_0F0F_0F0F &+ letters &* 9
+    value = (value | value >> 4) & 0x00FF_00FF_00FF_00FF
+    value = (value | value >> 8) & 0x0000_FFFF_0000_FFFF
+    let number = UInt32(truncatingIfNeeded: value | value >> 16)
+    // Other characters than digits don't come back. A letter in lower case has 32 more than one in upper case.
+    return hexadecimalDigits(number) == digits | letters << 5 ? number : nil
 }
 
 package func hexadecimalDigit(_ character: UInt8) -> UInt8? {

@@ -26,8 +26,7 @@ extension EventLine {
     public func belongs(to user: String) -> Bool {
         var isFound = false
         do throws(SluiceError) {
-            guard id != nil else { return false }
-            try bytes.readMembers(before: "properties") { name, value throws(SluiceError) in
+            try afterID().readMembers(before: "properties") { name, value throws(SluiceError) in
                 guard value.first == UInt8(ascii: "\""), EventLine.userIDs.contains(where: name.isEqual) else {
                     return true
                 }
@@ -50,7 +49,7 @@ extension EventLine {
         attempt(try field(name)?.string, or: nil)
     }
 
-    /// Reads one of the fields that come before the properties, such as `event` or `distinct_id`, and nothing else of the
+    /// Reads one of the fields between the id and the properties, such as `event` or `distinct_id`, and nothing else of the
     /// line.
     ///
     /// - Returns: The field's value; nil if the line doesn't have the field.
@@ -63,8 +62,13 @@ extension EventLine {
 
     /// The JSON of one of these fields, a part of ``bytes``.
     package func fieldText(_ name: StaticString) throws(SluiceError) -> ArraySlice<UInt8>? {
+        try afterID().member(name, before: "properties")
+    }
+
+    /// The line from the comma after the id on.
+    private func afterID() throws(SluiceError) -> ArraySlice<UInt8> {
         guard id != nil else { throw EventLine.malformed("no id") }
-        return try bytes.member(name, before: "properties")
+        return bytes.dropFirst(EventLine.idPrefix.count + EventID.textLength + 1)
     }
 }
 

@@ -47,7 +47,7 @@ public struct EventLine: Sendable {
         return bytes[start..<start + EventID.textLength].withUnsafeBufferPointer { EventID(text: $0) }
     }
 
-    private static let idPrefix = Array(#"{"id":""#.utf8)
+    static let idPrefix = Array(#"{"id":""#.utf8)
 }
 
 extension EventLine: Equatable {

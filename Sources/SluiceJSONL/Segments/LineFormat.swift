@@ -132,12 +132,7 @@ enum LineFormat {
     }
 
     private static func checksum(in line: UnsafeRawBufferPointer, at offset: Int) -> UInt32? {
-        var value: UInt32 = 0
-        for byte in line[offset..<offset + 8] {
-            guard let digit = hexadecimalDigit(byte) else { return nil }
-            value = value << 4 | UInt32(digit)
-        }
-        return value
+        hexadecimalValue(line.loadUnaligned(fromByteOffset: offset, as: UInt64.self).bigEndian)
     }
 
     /// Differs from the byte that it replaces in four bits.

@@ -14,7 +14,6 @@ import Testing
             var event = events.next()
             event.properties.merge(["event": "other", "x": 1])
             let line = try EventLine(event)
-            #expect(try line.field("id") == .string(event.id.description))
             #expect(try line.field("event") == .string(event.name))
             #expect(try line.field("time") == .int(event.time.milliseconds))
             #expect(try line.field("priority") == (event.priority == .critical ? "critical" : nil))
