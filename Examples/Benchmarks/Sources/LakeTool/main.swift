@@ -3,6 +3,8 @@
 //     LakeTool fill QUEUE COUNT
 //     LakeTool plain QUEUE LAKE      prints the delivered events, the seconds and the largest resident memory in MB
 //     LakeTool gzip QUEUE LAKE       the same, to compressed files
+//
+// A fourth argument is the number of batches in flight.
 
 import Foundation
 import SluiceFiles
@@ -29,7 +31,9 @@ func peak() throws -> Int {
 
 let start = ContinuousClock.now
 let isFilled = arguments[1] == "fill"
-let pipeline = try Pipeline(delivery: .files, isDeliveryPaused: isFilled) {
+var delivery = DeliveryPolicy.files
+if arguments.count > 4, let batches = Int(arguments[4]) { delivery.maximumBatchesInFlight = batches }
+let pipeline = try Pipeline(delivery: delivery, isDeliveryPaused: isFilled) {
     JSONLStore(at: arguments[2], capacity: 1 << 30)
     FileTransport(at: isFilled ? "/nowhere" : arguments[3], gzip: arguments[1] == "gzip")
 }
