@@ -8,7 +8,7 @@ import Testing
 /// Runs the built command, and returns its exit status.
 private func sluice(
     _ arguments: [String], output: FileHandle = .nullDevice, error: FileHandle = .nullDevice,
-    environment: [String: String] = ProcessInfo.processInfo.environment
+    environment: [String: String] = ProcessInfo.processInfo.environment, directory: String? = nil
 ) async throws -> Int32 {
     let tests = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }
     let folder = tests?.bundleURL.deletingLastPathComponent() ?? Bundle.main.bundleURL
@@ -16,6 +16,7 @@ private func sluice(
     process.executableURL = folder.appendingPathComponent("sluice")
     process.arguments = arguments
     process.environment = environment
+    process.currentDirectoryURL = directory.map { URL(fileURLWithPath: $0) }
     process.standardOutput = output
     process.standardError = error
     let (ends, continuation) = AsyncStream.makeStream(of: Int32.self)
@@ -184,5 +185,36 @@ struct CommandTests {
         let copy = "COPY (SELECT * REPLACE (epoch_ms(time) AS time) FROM read_json("
         #expect(text.contains("\n  duckdb -c '\(copy)" + #"'\''events.ndjson"#))
         #expect(text.contains(#"TO '\''o'\'''\''`x`.csv'\'' (FORMAT csv)'"#))
+    }
+
+    @Test(
+        "A query reads a lake below any names: no name on the way is a pattern, a part of one, or a column",
+        arguments: ["what?/l[1]*", #"back\slash/it's"#, "id=5/date=2020-01-01", "{a,b}/-dash "], [false, true])
+    func queriesAnyFolder(name: String, isRelative: Bool) async throws {
+        let folder = try TestFolder()
+        let day = "\(folder.path)/\(name)/date=2026-01-01"
+        try FileManager.default.createDirectory(atPath: day, withIntermediateDirectories: true)
+        try Data().write(to: URL(fileURLWithPath: "\(day)/a-1.ndjson.gz"))
+        // Prints the folder of the pattern, as it is and as the system finds it.
+        let script = #"""
+            #!/bin/sh
+            lake=$(printf '%s' "$2" | sed "s/.*read_json('//; s/.date=.*//")
+            echo "$lake"
+            cd "$lake" && pwd -P
+            """#
+        try Data(script.utf8).write(to: URL(fileURLWithPath: "\(folder.path)/duckdb"))
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: "\(folder.path)/duckdb")
+        let output = Pipe()
+        let status = try await sluice(
+            ["query", "SELECT 1", isRelative ? "./\(name)" : "\(folder.path)/\(name)/"],
+            output: output.fileHandleForWriting, environment: ["PATH": "\(folder.path):/usr/bin:/bin"],
+            directory: folder.path)
+        try output.fileHandleForWriting.close()
+        let lines = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+            .split(separator: "\n")
+        #expect(status == 0 && lines.count == 2)
+        #expect(lines.first?.contains(/[?*\[\]{}'=\\]/) == false)
+        #expect(lines.last.map { $0.hasSuffix("\(folder.path)/\(name)") } == true)
+        #expect(lines.first.map { FileManager.default.fileExists(atPath: String($0)) } == false)
     }
 }

@@ -174,7 +174,7 @@ struct LakeTests {
             try write(
                 "date=2026-01-01/" + name.replacing("*.", with: "a-1.").replacing("*", with: "05"), try lines("ada"))
         }
-        let view = try DuckDB.view(of: lake()) ?? ""
+        let view = try DuckDB.view(of: lake(), at: folder.path) ?? ""
         let patterns = view.matches(of: /'(\/[^']+)'/).map { String($0.1) }
         #expect(patterns == present.map { "\(folder.path)/date=*/\($0)" })
         // Folders of dates and of hours have different columns, which one call of DuckDB can't read.

@@ -34,16 +34,15 @@ enum DuckDB {
 
     /// The statement that makes the view `events` of a lake. Nil if it has no files.
     ///
-    /// Files of dates and of hours have different columns, and a pattern without a file would be an error.
-    static func view(of lake: LakeFolder) throws -> String? {
+    /// Files of dates and of hours have different columns, and a pattern without a file would be an error. `path` leads to
+    /// the lake, and is no pattern itself.
+    static func view(of lake: LakeFolder, at path: String) throws -> String? {
         let (files, unlisted) = try lake.files()
         if let problem = unlisted.first { throw problem }
-        // In the text of a pattern, these characters have a meaning.
-        let folder = lake.path.unicodeScalars.map { ["*", "?", "["].contains($0) ? "[\($0)]" : String($0) }.joined()
         let parts = [false, true].compactMap { hasHour -> String? in
             let patterns = [true, false].filter { isCompressed in
                 files.contains { $0.hasHour == hasHour && $0.isCompressed == isCompressed }
-            }.map { "\(folder)/date=*/\(hasHour ? "hour=*/" : "")*.ndjson\($0 ? ".gz" : "")" }
+            }.map { "\(path)/date=*/\(hasHour ? "hour=*/" : "")*.ndjson\($0 ? ".gz" : "")" }
             let types = "hive_partitioning = true, hive_types = {date: VARCHAR\(hasHour ? ", hour: VARCHAR" : "")}, "
             return patterns.isEmpty ? nil : "SELECT * FROM \(lines(patterns, types))"
         }

@@ -33,14 +33,17 @@ struct Query: AsyncParsableCommand {
 
     func run() async throws {
         let options = format == .table ? [] : ["-\(format.rawValue)"]
+        let place = NSTemporaryDirectory() + "sluice-\(UUID().uuidString)"
+        defer { unlink(place) }
         if let lake = try folder.lake() {
-            guard let view = try DuckDB.view(of: lake) else { throw NotAStore("\(lake.path) has no files of events") }
+            // In the lake's own path, `?` would be a pattern, and a folder `id=5` a column.
+            try FileManager.default.createSymbolicLink(
+                atPath: place, withDestinationPath: URL(fileURLWithPath: lake.path).path)
+            guard let view = try DuckDB.view(of: lake, at: place) else { throw NotAStore("\(lake.path) has no events") }
             return try DuckDB.query(sql, view, options)
         }
-        let lines = NSTemporaryDirectory() + "sluice-\(UUID().uuidString).ndjson"
-        defer { unlink(lines) }
-        let isComplete = try Export.events(of: nil, from: folder.folder(), to: lines)
-        try DuckDB.query(sql, DuckDB.view(of: lines), options)
+        let isComplete = try Export.events(of: nil, from: folder.folder(), to: place)
+        try DuckDB.query(sql, DuckDB.view(of: place), options)
         guard isComplete else { throw ExitCode.failure }
     }
 }
