@@ -131,7 +131,7 @@ public final class FileTransport: Transport {
 
     /// Writes a file for each date of the batch, and returns when they are safe from a loss of power.
     ///
-    /// If one can't be written, the events of the files before it are accepted, and the others are held.
+    /// If one can't be written, its events are held, and those of the other files are accepted.
     ///
     /// - Throws: `CancellationError` if the task is cancelled before the first file.
     public func send(_ batch: Batch) async throws -> Verdicts {
@@ -140,14 +140,12 @@ public final class FileTransport: Transport {
         }
         try Task.checkCancellation()
         var (groups, verdicts) = grouped(batch)
-        var failure: Verdict?
         for group in groups {
-            if failure == nil, Task.isCancelled { failure = .retry(reason: "the send was cancelled") }
-            failure = failure ?? write(group, of: batch, to: lake, &verdicts)
-            guard let failure else { continue }
+            let cancellation = Task.isCancelled ? Verdict.retry(reason: "the send was cancelled") : nil
+            guard let failure = cancellation ?? write(group, of: batch, to: lake, &verdicts) else { continue }
             for index in group.events { verdicts[index] = failure }
         }
-        if failure == nil { noteSmallBatches(batch.events.count) }
+        if verdicts.allSatisfy(\.isAccepted) { noteSmallBatches(batch.events.count) }
         guard let first = verdicts.first, verdicts.allSatisfy({ $0 == first }) else { return .each(verdicts) }
         return .all(first)
     }
@@ -173,8 +171,10 @@ public final class FileTransport: Transport {
     ///
     /// - Returns: Why that failed; nil if its events have their verdicts.
     private func write(_ group: Group, of batch: Batch, to lake: Lake, _ verdicts: inout [Verdict]) -> Verdict? {
+        var place = "the folder \"\(lake.path)\""
         do throws(Lake.Failure) {
             try lake.enter()
+            place = "\(group.folder) of \(place)"
             removeExpired(in: lake)
             var rest = Batch(batch, group.events)
             while !rest.events.isEmpty, case let overlap = try lake.overlap(of: rest, in: group.folder), overlap > 0 {
@@ -189,12 +189,11 @@ public final class FileTransport: Transport {
             for index in group.events.dropLast(rest.events.count) { verdicts[index] = .duplicate }
             return nil
         } catch {
-            return verdict(on: error, lake)
+            return verdict(on: error, place)
         }
     }
 
-    private func verdict(on failure: Lake.Failure, _ lake: Lake) -> Verdict {
-        let place = "the folder \"\(lake.path)\""
+    private func verdict(on failure: Lake.Failure, _ place: String) -> Verdict {
         switch failure {
         case .gone:
             return .hold(reason: "\(place) is gone, or another one is in its place: restore it, or restart without it")

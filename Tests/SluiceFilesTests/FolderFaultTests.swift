@@ -57,7 +57,8 @@ struct FolderFaultTests {
         let transport = try lake.transport()
         lake.files.limitSpace(to: space)
         let verdict = try await transport.send(batch(0..<3)).list(3)[0]
-        #expect(verdict == .hold(reason: #"the folder "\#(lake.path)" is on a full disk: free some space"#))
+        let place = #"date=2026-01-01 of the folder "\#(lake.path)""#
+        #expect(verdict == .hold(reason: "\(place) is on a full disk: free some space"))
         #expect(lake.paths.isEmpty)
         lake.files.heal()
         #expect(try await transport.send(batch(0..<3)) == .all(.accepted))
@@ -78,6 +79,32 @@ struct FolderFaultTests {
         lake.files.fail(operation, with: error)
         let verdict = try await lake.transport().send(batch(0..<3)).list(3)[0]
         #expect(verdict.kind == kind && verdict.reason.contains(reason))
+    }
+
+    @Test(
+        "a date that can't be written to holds its own events, and is named: those of all other dates are accepted",
+        arguments: [
+            (0, .day, true, "notes.txt"), (2, .hour, false, "an unmounted drive"), (4, .day, false, ""),
+        ] as [(Int, EventPartition, Bool, String)])
+    func failedDateCostsNoOther(number: Int, partition: EventPartition, gzip: Bool, obstacle: String) async throws {
+        let (batch, date) = (try batch(0..<10) { noon + Int64($0 % 5) * day }, "date=2026-01-0\(number + 1)")
+        try lake.directory.write([1], to: "lake/notes.txt")
+        if obstacle.isEmpty {
+            lake.files.fail(.open, with: .accessDenied, below: ["\(lake.path)/\(date)"])
+        } else {
+            try FileManager.default.createSymbolicLink(
+                atPath: "\(lake.path)/\(date)", withDestinationPath: "\(lake.path)/\(obstacle)")
+        }
+        for launch in 0..<2 {
+            let verdicts = try await lake.transport(gzip: gzip, partition).send(batch).list(10)
+            #expect(verdicts.indices.filter { !verdicts[$0].isAccepted } == [number, number + 5])
+            #expect(verdicts[number].kind == .hold && verdicts[number].reason.hasPrefix("\(date)"))
+            #expect(verdicts.count { $0 == (launch == 0 ? .accepted : .duplicate) } == 8)
+        }
+        lake.files.heal()
+        if !obstacle.isEmpty { lake.directory.remove("lake/\(date)") }
+        #expect(try await lake.transport(gzip: gzip, partition).send(batch).list(10).allSatisfy(\.isAccepted))
+        #expect(lake.visible.count == 5 && lake.paths.count == 6)
     }
 
     @Test("without memory to compress the end of a file, its events are retried, and no part of it stays")
