@@ -80,7 +80,7 @@ def sluice(lake):
         raise Impossible("SLUICE_INSPECTOR doesn't name the built sluice")
     environment = os.environ | {"PATH": f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}"}
     # A name that DuckDB would take for a pattern, and for a column.
-    folder = os.path.join(os.path.dirname(lake), "id=5 it's [1]*? back\\slash")
+    folder = os.path.join(os.path.dirname(lake), f"id=5 it's [1]*? back\\slash {os.path.basename(lake)}")
     os.symlink(lake, folder)
 
     def query(text):
@@ -128,6 +128,7 @@ def spark(lake):
     builder = builder.config("spark.sql.shuffle.partitions", "2").config("spark.ui.showConsoleProgress", "false")
     engine = builder.config("spark.sql.warehouse.dir", tempfile.mkdtemp()).getOrCreate()
     engine.sparkContext.setLogLevel("ERROR")
+    engine.sql("DROP VIEW IF EXISTS events")
     engine.sql(page.statement("spark", lake))
     engine.sql("CACHE TABLE events")
 
