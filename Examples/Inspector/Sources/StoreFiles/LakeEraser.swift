@@ -40,7 +40,7 @@ package struct LakeEraser {
                 } catch let problem as FileProblem where problem.isMissing && problem.path == file.path {
                     // It has expired. A copy that is missing leaves its file as it is.
                 } catch {
-                    left.append("\(error)")
+                    left.append("\(file.path) is left as it is: \(error)")
                 }
             }
         }

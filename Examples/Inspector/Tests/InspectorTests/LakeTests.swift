@@ -119,13 +119,17 @@ struct LakeTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: "\(folder.path)/.writing") == ["living.tmp"])
     }
 
-    @Test("a file whose copy can't be made is named, also if it is the folder for copies that is missing")
-    func namesFileWithoutCopy() throws {
-        try write("date=2026-01-01/a-2.ndjson.gz", try lines("ada", "bob"))
+    @Test(
+        "a file whose copy can't be made is named, also if it is the folder for copies that is missing",
+        arguments: [("unmounted", "hour=00/a-2.ndjson"), (".writing", "b-2.ndjson"), ("un/mounted", "c-2.ndjson.gz")])
+    func namesFileWithoutCopy(target: String, name: String) throws {
+        let file = "date=2026-01-01/\(name)"
+        try write(file, try lines("ada", "bob"))
         try FileManager.default.createSymbolicLink(
-            atPath: "\(folder.path)/.writing", withDestinationPath: "\(folder.path)/unmounted")
+            atPath: "\(folder.path)/.writing", withDestinationPath: target)
         let eraser = try erase("ada")
         #expect((eraser.events, eraser.left.count) == (0, 1))
+        #expect(eraser.left.first?.hasPrefix("\(folder.path)/\(file) is left as it is: ") == true)
         #expect(try contents().values.map(\.count) == [2])
     }
 
