@@ -24,7 +24,7 @@ import SluiceGzip
 ///   once more, after its process was killed, finds its file: the events in it count as duplicates and aren't written again.
 ///   This also holds if more events follow in the batch. If the batch is another one, for example because the process was killed
 ///   while its store removed a part of a delivered batch, events can be in two files: count distinct ids if that matters.
-/// - Any number of processes and routes can write to one folder.
+/// - Any number of processes can write to one folder, and so can routes that get different events.
 /// - If the folder can't be written to, for example because its disk is full, the events wait in their store, and a
 ///   ``Sluice/Diagnostic/Kind/paused`` diagnostic says why. A folder that was there before isn't made a second time: on a drive
 ///   that was unmounted, the files would be hidden later.
