@@ -40,6 +40,9 @@ struct Answer: Sendable {
         var response = ResponseText(nil)
         /// Whether the receiver found the request too large.
         var isTooLarge = false
+        /// The time to wait. A longer one could stop a route because of a wrong header, and one in the past would cause requests
+        /// without a pause.
+        var time: Duration { min(max(after ?? .zero, .zero), .seconds(3_600)) }
     }
 }
 

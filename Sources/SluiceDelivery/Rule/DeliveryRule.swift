@@ -62,8 +62,6 @@ struct DeliveryRule: Sendable {
     private(set) var waiting = 0
 
     private static let maximumProbe = 512
-    /// A receiver can't delay a route for longer. Otherwise a wrong header could stop it.
-    private static let maximumRetryAfter = Duration.seconds(3_600)
 
     /// `capacity` is the number of bytes that the store keeps. Good events are found behind many bad ones, but the store can't
     /// evict events that were read ahead. `maximum` is the largest batch that the transport takes.
@@ -203,7 +201,7 @@ struct DeliveryRule: Sendable {
             }
             isNew = isNew || mark.tries == 0
             let wait = pauses.route.wait(Double(mark.tries), .passing, chance: blame.chance, bits)
-            let due = now + wait + min(failure.after ?? .zero, Self.maximumRetryAfter)
+            let due = now + wait + failure.time
             let named = failure.after == nil ? .past : due
             blame.change(key) { ($0.tries, $0.due, $0.named, $0.word) = (mark.tries + 1, due, named, failure) }
         }
@@ -292,7 +290,7 @@ struct DeliveryRule: Sendable {
         for case let (key?, 1) in groups.map({ ($0.first, $0.count) }) {
             failedAlone(key, failure.kind, at: now, random)
         }
-        var named = min(max(failure.after ?? .zero, .zero), Self.maximumRetryAfter)
+        var named = failure.time
         let isExpected = blame.isSearching && blame.isReceiverWell && !row.isOutage
         // A receiver that accepts others names a time for these events only.
         let isOwn = besideAccepted || isExpected && keys.allSatisfy(blame.isBlamed)

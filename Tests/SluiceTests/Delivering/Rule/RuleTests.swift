@@ -218,6 +218,24 @@ import Testing
     }
 
     @Test(
+        "A time in the past for an event is no time: it has pauses, which grow",
+        arguments: [Duration.milliseconds(-1), .seconds(-301), .seconds(-86_400), .seconds(Int64.min)], [0, 1, 40])
+    func timesInThePast(after: Duration, others: Int) {
+        var bench = Bench([["bad"] + (0..<others).map { "good \($0)" }])
+        let late = Verdict.retry(after: after)
+        bench.send(.each([late] + (0..<others).map { _ in .accepted }))
+        var times = [bench.now]
+        for _ in 0..<8 {
+            while bench.next() == nil { bench.now += .milliseconds(100) }
+            times.append(bench.now)
+            bench.rule.settled(Part(bench.rule.open[0], [0]))
+            #expect(bench.send(.each([late])) == ["bad"])
+        }
+        let waits = zip(times, times.dropFirst()).map { $1 - $0 }
+        #expect(waits.allSatisfy { $0 > .milliseconds(900) } && (waits.last ?? .zero) > .seconds(4), "\(waits)")
+    }
+
+    @Test(
         "An event that fails after six acceptances, in the end twice, is a dead letter, except for a passing failure",
         arguments: [
             (403, nil, 8), (500, nil, 8), (503, 1, 0), (403, 1, 0), (408, nil, 0), (429, nil, 0), (0, nil, 0),
