@@ -119,16 +119,16 @@ extension Answer.Failure {
         status = verdict.kind == .unsendable ? nil : verdict.status ?? verdicts.status
         response = ResponseText(verdict.kind == .unsendable ? nil : verdict.response ?? verdicts.response)
         isTooLarge = verdict.kind == .tooLarge
+        // A host prints it, so it is as short as the words, and never blank.
+        reason = ResponseText(verdict.reason).cleaned.text ?? "the receiver gave no reason"
         switch verdict.kind {
         case .retry(let after):
             self.after = after
             kind = [nil, 408, 425, 429].contains(isNamed ? verdict.status : status) ? .passing : .broken
-            reason = verdict.reason.isEmpty ? "the receiver asked for a retry" : verdict.reason.oneLine
         default:
             // A time, even none, shows that no event is at fault. A hold without a response is the transport's own word.
             after = verdict.holdTime ?? (verdict.kind == .hold && status == nil ? .zero : nil)
             kind = .refused
-            reason = verdict.reason.oneLine
         }
     }
 }

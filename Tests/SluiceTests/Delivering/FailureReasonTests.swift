@@ -9,7 +9,13 @@ struct FailureReasonTests {
     static let table: [(ScriptedTransport.Step, Diagnostic.Kind, String)] = [
         (.answer(.all(.retry(after: nil, reason: "HTTP 503"))), .retrying, "HTTP 503"),
         (.answer(.each([.retry(after: nil, reason: "HTTP 429")])), .retrying, "HTTP 429"),
-        (.answer(.all(.retry(after: .seconds(1)))), .retrying, "the receiver asked for a retry"),
+        (.answer(.all(.retry(after: .seconds(1)))), .retrying, "the receiver gave no reason"),
+        (.failure(SluiceError(.inputOutput, "")), .retrying, "the receiver gave no reason"),
+        (.answer(.each([.rejected(reason: " \r\n")])), .paused, "the receiver gave no reason"),
+        (
+            .answer(.all(.split(reason: String(repeating: "é\u{2029}", count: 99_999)), status: 400)), .paused,
+            String(repeating: "é ", count: 204) + "é"
+        ),
         (
             .answer(.each([])), .retrying,
             "the transport must return one verdict for each event; verdicts: 0, events: 1"
@@ -17,7 +23,7 @@ struct FailureReasonTests {
         (.failure(SluiceError(.inputOutput, "no connection")), .retrying, "no connection"),
         (.answer(.all(.hold(reason: "closed on Sundays"))), .paused, "closed on Sundays"),
         // A line break would let a receiver write lines of its own into the host's log.
-        (.answer(.all(.hold(reason: "closed\non\u{2028}Sun\u{9b}days\u{0}"))), .paused, "closed on Sun days "),
+        (.answer(.all(.hold(reason: "closed\non\u{2028}Sun\u{9b}days\u{0}"))), .paused, "closed on Sun days"),
     ]
 
     @Test("the reason is in the diagnostics immediately, and in the ledger until a send succeeds", arguments: table)
