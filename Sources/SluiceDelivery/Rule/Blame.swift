@@ -8,7 +8,7 @@ struct Blame: Sendable {
     struct Mark: Sendable {
         /// The failures that it was in, by number.
         fileprivate var causes: [Int] = []
-        /// How often it failed alone.
+        /// How often it failed alone, or was named for later.
         var tries = 0
         /// When it can be sent next.
         var due = Duration.past

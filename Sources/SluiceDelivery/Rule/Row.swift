@@ -15,8 +15,8 @@ struct Row: Sendable {
     /// The number of failures, if all of them are refusals. Refusals after another failure can be the same outage.
     var refusals: Int { failures.allSatisfy { $0.failure.kind == .refused } ? count : 0 }
 
-    /// Whether nothing speaks against the receiver: the row is one failure, or consists of events alone, and at most one of them
-    /// is new.
+    /// Whether nothing speaks against the receiver: the row is one failure, or each has one event left to blame, and at most one
+    /// of these events is new.
     func isClear(_ blame: Blame) -> Bool {
         let groups = failures.flatMap(\.groups)
         let new = Set(groups.compactMap(\.first).filter { !blame.isBlamed($0) })
