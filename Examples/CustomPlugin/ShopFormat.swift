@@ -28,7 +28,7 @@ struct ShopFormat: WireFormat {
 
     /// Reads `{"failed":{"0192…":"invalid"}}`.
     func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
-        guard response.status == 200 else { return .all(response.verdict) }
+        guard (200...299).contains(response.status) else { return .all(response.verdict) }
         guard case .object(let failed) = response.jsonObject?["failed"] else {
             return .all(.hold(reason: "the response isn't from the shop; check the URL and proxies"))
         }

@@ -9,7 +9,8 @@ extension HTTPResponse {
     ///     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {}
     ///
     ///     func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
-    ///         response.jsonObject?["status"] == "ok" ? .all(.accepted) : .all(response.verdict)
+    ///         guard (200...299).contains(response.status) else { return .all(response.verdict) }
+    ///         return .all(response.jsonObject?["status"] == "ok" ? .accepted : .retry())
     ///     }
     /// }
     /// ```

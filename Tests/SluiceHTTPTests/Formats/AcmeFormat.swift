@@ -21,7 +21,7 @@ struct AcmeFormat: WireFormat {
     }
 
     func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
-        guard response.status == 200 else { return .all(response.verdict) }
+        guard (200...299).contains(response.status) else { return .all(response.verdict) }
         guard case .array(let results) = response.jsonObject?["results"] else { return .all(.retry(after: nil)) }
         return .each(
             results.map { result in

@@ -24,14 +24,16 @@ struct AcmeFormatTests {
         try format.encode(.of("{}", "[]"), into: &request)
         #expect(request.url == "https://acme.example/ingest")
         #expect(String(decoding: request.body, as: UTF8.self) == #"{"sent":5,"events":[{},[]]}"#)
-        func fates(_ body: String) -> [Fate] {
-            let response = HTTPResponse(status: 200, body: Array(body.utf8))
+        func fates(_ body: String, status: Int = 200) -> [Fate] {
+            let response = HTTPResponse(status: status, body: Array(body.utf8))
             return format.verdicts(for: .of("{}", "[]"), from: response).fates(of: 2)
         }
         #expect(fates(#"{"results":["ok","bad"]}"#) == [.accepted, .rejected])
         #expect(fates(#"{"results":["bad","bad"]}"#) == [.rejected, .rejected])
         #expect(fates(#"{"results":["known","later"]}"#) == [.duplicate, .retry])
-        #expect(fates("OK") == [.retry, .retry])
+        for (status, body) in [(200, "OK"), (201, #"{"results":"ok"}"#), (202, "<html>"), (204, "")] {
+            #expect(fates(body, status: status) == [.retry, .retry], "\(status)")
+        }
         var dumped = ""
         dump(HTTPFormat(format), to: &dumped)
         #expect(!dumped.contains(format.key) && !"\(HTTPFormat(format))".contains(format.key))
