@@ -44,7 +44,8 @@ public struct Verdict: Sendable, Hashable {
     /// The receiver already had the event.
     public static let duplicate = Verdict(kind: .duplicate, reason: "")
 
-    /// Send the event once more, not before `after` if you pass it, and otherwise soon or after a pause.
+    /// Send the event once more, not before `after` if you pass it, and otherwise soon or after a pause. At most an hour counts, and
+    /// a time in the past adds nothing to the pause.
     ///
     /// ```swift
     /// let busy = Verdict.retry(after: .seconds(30), reason: "HTTP 503")
