@@ -52,6 +52,8 @@ def run(machine):
     same("events", len(arrived) + len(letters) + len(waiting), len(lines))
     same("different ids", len({json.loads(event)["id"] for event in arrived}), len(arrived))
     bound = REQUESTS_FOR_BAD * (len(letters) + len(waiting)) + REQUESTS_FOR_BATCH * len(lines) // 500
+    if not letters and not waiting:
+        raise Failed("the firewall has refused no event")
     if len(requests) > bound:
         raise Failed(f"{len(requests)} requests, more than {bound}")
     for letter, event in letters:

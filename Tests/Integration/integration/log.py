@@ -53,7 +53,9 @@ def made(random, count):
         request = random.choice(["GET", "GET", "GET", "POST", "HEAD"]) + f" {random.choice(paths)}?n={number} HTTP/1.1"
         status = random.choice(["200", "200", "200", "304", "404", "500"])
         size = random.choice(["-", str(random.randrange(1_000_000))])
-        referrer = random.choice(["-", "http://example.com/a?b=c&d"])
+        # A firewall refuses the last one, as it refuses some lines of a real log.
+        referrers = ["-", "http://example.com/a?b=c&d", "http://example.com/?q=<script>alert(1)</script>"]
+        referrer = random.choices(referrers, [25, 24, 1])[0]
         line = f'{client} - {user} [{moment} {zone}] "{request}" {status} {size} "{referrer}" "{random.choice(agents)}"'
         lines.append(line.encode())
     return lines
