@@ -131,7 +131,7 @@ public final class FileTransport: Transport {
 
     /// Writes a file for each date of the batch, and returns when they are safe from a loss of power.
     ///
-    /// If one can't be written, its events are held, and those of the other files are accepted.
+    /// A file that can't be written holds only its own events. The events of all other files are accepted.
     ///
     /// - Throws: `CancellationError` if the task is cancelled before the first file.
     public func send(_ batch: Batch) async throws -> Verdicts {

@@ -20,6 +20,6 @@ struct ResponseText: Sendable, Hashable, CustomStringConvertible, CustomReflecta
         }
         var result = String(first).oneLine
         while result.last == " " { result.removeLast() }
-        return ResponseText(result.isEmpty ? nil : result)
+        return ResponseText(result.isBlank ? nil : result)
     }
 }

@@ -12,6 +12,7 @@ struct FailureReasonTests {
         (.answer(.all(.retry(after: .seconds(1)))), .retrying, "the receiver gave no reason"),
         (.failure(SluiceError(.inputOutput, "")), .retrying, "the receiver gave no reason"),
         (.answer(.each([.rejected(reason: " \r\n")])), .paused, "the receiver gave no reason"),
+        (.answer(.all(.hold(reason: "\u{200B}\n\u{FEFF}"))), .paused, "the receiver gave no reason"),
         (
             .answer(.all(.split(reason: String(repeating: "é\u{2029}", count: 99_999)), status: 400)), .paused,
             String(repeating: "é ", count: 204) + "é"
