@@ -40,14 +40,16 @@ public struct EventLine: Sendable {
 
     /// The event's id, read without the rest of the line. Nil if the bytes aren't a canonical line.
     public var id: EventID? {
-        let start = bytes.startIndex + EventLine.idPrefix.count
-        guard bytes.count >= EventLine.idPrefix.count + EventID.textLength,
-            bytes.starts(with: EventLine.idPrefix)
-        else { return nil }
-        return bytes[start..<start + EventID.textLength].withUnsafeBufferPointer { EventID(text: $0) }
+        bytes.withUnsafeBufferPointer { bytes in
+            let start = EventLine.idPrefix.utf8CodeUnitCount
+            guard bytes.count >= start + EventID.textLength, EventLine.idPrefix.withUTF8Buffer(bytes.starts) else {
+                return nil
+            }
+            return EventID(text: UnsafeBufferPointer(rebasing: bytes[start..<start + EventID.textLength]))
+        }
     }
 
-    static let idPrefix = Array(#"{"id":""#.utf8)
+    static let idPrefix: StaticString = #"{"id":""#
 }
 
 extension EventLine: Equatable {

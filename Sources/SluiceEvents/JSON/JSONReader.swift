@@ -90,14 +90,17 @@ package struct JSONReader {
         _ bytes: some Collection<UInt8>, keepsJSON: Bool,
         _ body: (inout JSONReader) throws(SluiceError) -> Content
     ) throws(SluiceError) -> Content {
-        try Array(bytes).withUnsafeBufferPointer { (bytes) throws(SluiceError) in
-            var reader = JSONReader(bytes, keepsJSON: keepsJSON)
-            reader.skipSpace()
-            let content = try body(&reader)
-            reader.skipSpace()
-            guard reader.isAtEnd else { throw reader.error("more than one value") }
-            return content
+        func read(_ bytes: UnsafeBufferPointer<UInt8>) -> Result<Content, SluiceError> {
+            Result { () throws(SluiceError) in
+                var reader = JSONReader(bytes, keepsJSON: keepsJSON)
+                reader.skipSpace()
+                let content = try body(&reader)
+                reader.skipSpace()
+                guard reader.isAtEnd else { throw reader.error("more than one value") }
+                return content
+            }
         }
+        return try (bytes.withContiguousStorageIfAvailable(read) ?? Array(bytes).withUnsafeBufferPointer(read)).get()
     }
 
     func error(_ problem: String) -> SluiceError {

@@ -43,4 +43,27 @@ import Testing
             }
         }
     }
+
+    @Test("a line with any one byte replaced, in the middle of other bytes, is read or throws, and not beyond its end")
+    func replacedBytesAreRead() throws {
+        let text = #"{"id":"\#(Self.id)","event":"A\"","time":1,"distinct_id":"d","properties":{"a":[1,{}]}}"#
+        let bytes = Array(#""time":2}"#.utf8) + Array(text.utf8) + Array(#","login_id":"d","#.utf8)
+        for place in 9..<9 + text.utf8.count {
+            for byte in #""\{}[],:x0"#.utf8 {
+                var changed = bytes
+                changed[place] = byte
+                let line = EventLine(bytes: changed[9..<9 + text.utf8.count], priority: .normal)
+                do throws(SluiceError) {
+                    #expect(try line.field("time") != .int(2))
+                    #expect(try line.field("login_id") == nil)
+                } catch {
+                    #expect(error.code == .malformedLine)
+                }
+                _ = line.belongs(to: "d")
+            }
+        }
+        let line = EventLine(bytes: bytes[9..<9 + text.utf8.count], priority: .normal)
+        #expect(try line.field("time") == .int(1))
+        #expect(line.belongs(to: "d"))
+    }
 }
