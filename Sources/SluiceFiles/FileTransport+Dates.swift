@@ -4,31 +4,33 @@ extension FileTransport {
     /// The events of a batch that are in one folder, by their indices.
     typealias Group = (folder: String, events: [Int])
 
-    /// Divides a batch by folders, in the order of their first events.
-    ///
-    /// - Returns: The groups, and a verdict for each event: an acceptance if it is in a group.
-    func grouped(_ batch: Batch) -> (groups: [Group], verdicts: [Verdict]) {
+    /// Divides a batch by folders, in the order of their first events. `settled` gets the events that are in no folder.
+    func grouped(_ batch: Batch, settled: inout [Settled]) -> [Group] {
         let firstDate = firstDate
         var groups: [Group] = []
         var places: [Int64: Int] = [:]
-        var verdicts = [Verdict](repeating: .accepted, count: batch.events.count)
+        var last = (number: Int64.min, place: 0)
         for (index, line) in batch.events.enumerated() {
             do throws(SluiceError) {
                 let local = calendar.local(try line.time())
                 if let firstDate, EventCalendar.end(ofDayOf: local) <= firstDate {
-                    verdicts[index] = .unsendable(reason: "the event is older than the maximumAge of files")
+                    let verdict = Verdict.unsendable(reason: "the event is older than the maximumAge of files")
+                    settled.append(([index], verdict))
                     continue
                 }
                 let number = calendar.number(of: local)
-                let place = places[number] ?? groups.count
-                if place == groups.count { groups.append((calendar.folder(of: local), [])) }
-                groups[place].events.append(index)
-                places[number] = place
+                // Nearly always, the folder is the one of the event before.
+                if number != last.number { last = (number, places[number] ?? groups.count) }
+                if last.place == groups.count {
+                    groups.append((calendar.folder(of: local), []))
+                    places[number] = last.place
+                }
+                groups[last.place].events.append(index)
             } catch {
-                verdicts[index] = .unsendable(reason: "the event has no readable time")
+                settled.append(([index], .unsendable(reason: "the event has no readable time")))
             }
         }
-        return (groups, verdicts)
+        return groups
     }
 
     /// The time up to which dates have expired. Nil without a maximum age.

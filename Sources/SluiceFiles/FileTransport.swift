@@ -139,16 +139,25 @@ public final class FileTransport: Transport {
             throw SluiceError(.invalidArgument, "a FileTransport sends only after open(_:in:)")
         }
         try Task.checkCancellation()
-        var (groups, verdicts) = grouped(batch)
-        for group in groups {
-            let cancellation = Task.isCancelled ? Verdict.retry(reason: "the send was cancelled") : nil
-            guard let failure = cancellation ?? write(group, of: batch, to: lake, &verdicts) else { continue }
-            for index in group.events { verdicts[index] = failure }
+        var settled: [Settled] = []
+        for group in grouped(batch, settled: &settled) {
+            settled +=
+                Task.isCancelled
+                ? [(group.events[...], .retry(reason: "the send was cancelled"))] : write(group, of: batch, to: lake)
         }
-        if verdicts.allSatisfy(\.isAccepted) { noteSmallBatches(batch.events.count) }
-        guard let first = verdicts.first, verdicts.allSatisfy({ $0 == first }) else { return .each(verdicts) }
-        return .all(first)
+        if settled.allSatisfy(\.verdict.isAccepted) { noteSmallBatches(batch.events.count) }
+        let first = settled.first?.verdict ?? .accepted
+        if settled.allSatisfy({ $0.verdict == first }) { return .all(first) }
+        // A verdict for each event would take as much time and memory as its line does.
+        var verdicts = [Verdict](repeating: first, count: batch.events.count)
+        for part in settled {
+            for index in part.events { verdicts[index] = part.verdict }
+        }
+        return .each(verdicts)
     }
+
+    /// Events with one verdict, by their indices.
+    typealias Settled = (events: ArraySlice<Int>, verdict: Verdict)
 
     /// Notes once that the host has another policy than the one for files, or flushes often.
     private func noteSmallBatches(_ count: Int) {
@@ -168,15 +177,14 @@ public final class FileTransport: Transport {
     }
 
     /// Writes the events of one folder.
-    ///
-    /// - Returns: Why that failed; nil if its events have their verdicts.
-    private func write(_ group: Group, of batch: Batch, to lake: Lake, _ verdicts: inout [Verdict]) -> Verdict? {
+    private func write(_ group: Group, of batch: Batch, to lake: Lake) -> [Settled] {
+        let events = group.events[...]
         var place = "the folder \"\(lake.path)\""
         do throws(Lake.Failure) {
             try lake.enter()
             place = "\(group.folder) of \(place)"
             removeExpired(in: lake)
-            var rest = Batch(batch, group.events)
+            var rest = events.count == batch.events.count ? batch : Batch(batch, events)
             while !rest.events.isEmpty, case let overlap = try lake.overlap(of: rest, in: group.folder), overlap > 0 {
                 rest = Batch(rest, overlap..<rest.events.count)
             }
@@ -186,10 +194,10 @@ public final class FileTransport: Transport {
             }
             // Also for events that were there: their process may have ended before this.
             try lake.synchronize(group.folder)
-            for index in group.events.dropLast(rest.events.count) { verdicts[index] = .duplicate }
-            return nil
+            let new = rest.events.count
+            return [(events.dropLast(new), .duplicate), (events.suffix(new), .accepted)].filter { !$0.events.isEmpty }
         } catch {
-            return verdict(on: error, place)
+            return [(events, verdict(on: error, place))]
         }
     }
 

@@ -44,7 +44,7 @@ struct BatchDraft {
     private(set) var parts: [BatchPart] = []
     /// Segments are joined up to this size.
     private let limit: BatchSize
-    private var count = 0
+    private(set) var count = 0
     private var bytes = 0
 
     /// Joined segments have at most `bytes`, which leaves the store something to evict.

@@ -120,7 +120,10 @@ struct Batches {
         lastBatch += 1
         handedOut[lastBatch] = draft.parts
         // A batch of one segment shares its array.
-        let events = draft.parts.count == 1 ? draft.parts[0].events : draft.parts.flatMap(\.events)
+        if draft.parts.count == 1 { return Batch(id: lastBatch, events: draft.parts[0].events) }
+        var events: [EventLine] = []
+        events.reserveCapacity(draft.count)
+        for part in draft.parts { events += part.events }
         return Batch(id: lastBatch, events: events)
     }
 

@@ -6,7 +6,9 @@
 //
 // A fourth argument is the number of batches in flight.
 
-import Foundation
+// Foundation alone would be a half of the memory, so this imports none.
+
+import Glibc
 import SluiceFiles
 import SluiceJSONL
 
@@ -23,10 +25,10 @@ func properties(_ index: Int) -> Properties {
 }
 
 /// The largest resident memory of this process in MB.
-func peak() throws -> Int {
-    let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8).split(separator: "\n")
-    let line = status.first { $0.hasPrefix("VmHWM:") } ?? ""
-    return (line.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) / 1_000
+func peak() -> Int {
+    var usage = rusage()
+    getrusage(RUSAGE_SELF, &usage)
+    return usage.ru_maxrss / 1_000
 }
 
 let start = ContinuousClock.now
@@ -47,5 +49,5 @@ if isFilled {
     print(await pipeline.shutdown(timeout: .zero).routes[0].waiting)
 } else {
     let delivered = await pipeline.shutdown(timeout: .seconds(600)).routes[0].delivered
-    print(delivered, (ContinuousClock.now - start) / .seconds(1), try peak())
+    print(delivered, (ContinuousClock.now - start) / .seconds(1), peak())
 }
