@@ -139,7 +139,7 @@ public final class AutoProperties: Processor {
         automatic.removeAll { $0.value.string?.isBlank == true }
         mistake =
             unfitNames.min().map { "\($0) in except or including is no such property, or is in both: correct it" }
-            ?? automatic.lazy.compactMap { given in given.value.string?.flaw.map { "\(given.name) \($0)" } }.first
+            ?? automatic.compactMap { given in given.value.string?.flaw.map { "\(given.name) \($0)" } }.first
         automatic.addDefaults(system.collect())
         automatic["$lib"] = .string(LibraryVersion.name)
         automatic["$lib_version"] = .string(LibraryVersion.current)

@@ -32,9 +32,9 @@ extension SystemReader {
     /// the file that the runtime mounts as the host's name.
     private func containerID(_ groups: ControlGroups) -> String? {
         if let id = groups.containerID { return id }
-        for mount in file("/proc/self/mountinfo")?.split(whereSeparator: \.isNewline) ?? [] {
+        for mount in file("/proc/self/mountinfo")?.parts(by: "\n") ?? [] {
             // The columns of proc(5): id, parent, device, root, mount point.
-            let fields = mount.split(separator: " ", maxSplits: 5)
+            let fields = mount.parts(by: " ")
             guard fields.count > 4, fields[4] == "/etc/hostname" else { continue }
             let parts = fields[3].split(separator: "/")
             for (directory, name) in zip(parts, parts.dropFirst())
@@ -76,7 +76,7 @@ struct ControlGroups {
     private var paths: [(controllers: [Substring], path: Substring)] = []
 
     init(_ text: String) {
-        for line in text.split(whereSeparator: \.isNewline) {
+        for line in text.parts(by: "\n") {
             let fields = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
             if fields.count == 3 { paths.append((fields[1].split(separator: ","), fields[2])) }
         }

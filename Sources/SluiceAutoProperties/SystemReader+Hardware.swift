@@ -29,7 +29,7 @@ extension SystemReader {
     private var memorySize: Int64? {
         let prefix = "MemTotal:"
         guard
-            let lines = file("/proc/meminfo")?.split(whereSeparator: \.isNewline),
+            let lines = file("/proc/meminfo")?.parts(by: "\n"),
             let line = lines.first(where: { $0.hasPrefix(prefix) }),
             let kibibytes = line.dropFirst(prefix.count).split(separator: " ").first.flatMap({ Int64($0) })
         else { return nil }

@@ -21,7 +21,7 @@ extension SystemReader {
 
     /// The words of each line of a file.
     private func rows(_ path: String) -> [[Substring]] {
-        (file(path) ?? "").split(whereSeparator: \.isNewline).map { $0.split(whereSeparator: \.isWhitespace) }
+        (file(path) ?? "").parts(by: "\n").map { $0.parts(by: " \t") }
     }
 
     /// The interface of the default route, from `/proc/net/route` or `/proc/net/ipv6_route`. The columns of the first

@@ -20,7 +20,7 @@ struct OSRelease {
     private(set) var values: [String: String] = [:]
 
     init(_ text: String) {
-        for line in text.split(whereSeparator: \.isNewline) where !line.hasPrefix("#") {
+        for line in text.parts(by: "\n") where !line.hasPrefix("#") {
             guard let equals = line.firstIndex(of: "=") else { continue }
             values[String(line[..<equals])] = trimmed(OSRelease.unquoted(line[line.index(after: equals)...]))
         }

@@ -49,7 +49,9 @@ public struct _PipelinePlan {
 
     /// The identity of an object, or of the context that a value stores: a computed one is another each time.
     static func object(_ stage: Any) -> ObjectIdentifier? {
-        if Swift.type(of: stage) is AnyObject.Type { return ObjectIdentifier(stage as AnyObject) }
+        // A cast to a type that the compiler doesn't know: others look for a bridge to Objective-C in each library.
+        func cast<Object>(to type: Object.Type) -> Object? { stage as? Object }
+        if Swift.type(of: stage) is AnyObject.Type { return cast(to: AnyObject.self).map(ObjectIdentifier.init) }
         let contexts = (0..<2).compactMap { _ in (stage as? any Processor)?.context as? PluginContext }
         return contexts.count == 2 && contexts[0] === contexts[1] ? ObjectIdentifier(contexts[0]) : nil
     }
