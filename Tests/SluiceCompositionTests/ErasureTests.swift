@@ -3,6 +3,7 @@ import SluiceAutoProperties
 import SluiceFilters
 import SluiceIdentity
 import SluiceJSONL
+import SluiceMemory
 import SluiceTesting
 import TestSupport
 import Testing
@@ -54,6 +55,37 @@ struct ErasureTests {
         let text = try String(decoding: directory.read("identity.json"), as: UTF8.self)
         #expect(!text.contains("customer-42"))
         #expect(AutoProperties(persistedIn: place).registered == ["theme": "dark"])
+    }
+
+    /// Replays its dead letters just before they are listed, as another thread can.
+    private struct ReplayingStore: Store {
+        let base = MemoryStore()
+
+        func append(_ line: EventLine) throws(SluiceError) { try base.append(line) }
+        func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? { try base.nextBatch(size) }
+        func settle(_ batch: Batch.ID) throws(SluiceError) { try base.settle(batch) }
+        func reject(_ letters: [DeadLetter], in batch: Batch.ID) { base.reject(letters, in: batch) }
+        var backlog: Backlog { base.backlog }
+
+        func deadLetters() throws(SluiceError) -> [DeadLetter] {
+            let ids = try base.deadLetters().map(\.id)
+            _ = try base.replayDeadLetters(Set(ids))
+            return try base.deadLetters()
+        }
+    }
+
+    @Test("dead letters that are replayed during the call are removed too")
+    func replayedLettersAreRemoved() async throws {
+        let store = ReplayingStore()
+        let pipeline = try Pipeline {
+            store
+            rejecting()
+        }
+        for _ in 0..<2 { pipeline.track("Refused") }
+        await pipeline.flush()
+        #expect(store.backlog.deadLetters == 2)
+        #expect(await pipeline.eraseEverything().isComplete)
+        #expect(store.backlog == Backlog(events: 0, bytes: 0))
     }
 
     @Test("events that a consent holds are removed and counted")

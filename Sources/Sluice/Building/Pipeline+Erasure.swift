@@ -31,9 +31,8 @@ extension Pipeline {
         let count = await Task.runningOnOwnThread(hasThreads: path.environment.hasThreads) {
             self.path.changingUser(by: nil) { self.forgetUser() }
         }
-        let areEventsGone = await routes.all { await $0.deleteAll() }
-        let areLettersGone = await routes.all { await $0.discardDeadLetters() }
-        let (after, isComplete) = (await routes.ledgerWithStores(), count != nil && areEventsGone && areLettersGone)
+        let areEventsGone = await routes.all { await $0.deleteAll(andLetters: true) }
+        let (after, isComplete) = (await routes.ledgerWithStores(), count != nil && areEventsGone)
         return ErasureReport(from: before, to: after, states: count ?? 0, isComplete: isComplete).noting(after)
     }
 

@@ -2,15 +2,11 @@
 extension RouteRuntime {
     /// Discards all dead letters, and reports a failure.
     ///
-    /// - Returns: whether all of them are gone.
-    package func discardDeadLetters() async -> Bool {
-        do throws(SluiceError) {
-            _ = try await discardDeadLetters { _ in true }
-            return true
-        } catch {
-            report("the dead letters can't be removed: \(error)")
-            return false
-        }
+    /// - Returns: why some of them are left.
+    func discardAllLetters() -> [String] {
+        guard let error = SluiceError.of(try _ = discard { _ in true }) else { return [] }
+        report("the dead letters can't be removed: \(error)")
+        return ["\(error)"]
     }
 
     package func deadLetters() async throws(SluiceError) -> [DeadLetter] {
@@ -34,18 +30,20 @@ extension RouteRuntime {
     package func discardDeadLetters(
         where isMatch: @escaping @Sendable (DeadLetter) -> Bool
     ) async throws(SluiceError) -> Int {
-        try await useStore { store throws(SluiceError) in
-            let ids = Set(try store.deadLetters().filter(isMatch).map(\.id))
-            do throws(SluiceError) {
-                let count = try store.discardDeadLetters(ids)
-                self.countDiscarded(count)
-                return count
-            } catch {
-                // The first ones may be gone.
-                let left = attempt(try store.deadLetters().map(\.id), or: nil)
-                if let left { self.countDiscarded(ids.subtracting(left).count) }
-                throw error
-            }
+        try await useStore { _ throws(SluiceError) in try self.discard(where: isMatch) }
+    }
+
+    private func discard(where isMatch: (DeadLetter) -> Bool) throws(SluiceError) -> Int {
+        let ids = Set(try store.deadLetters().filter(isMatch).map(\.id))
+        do throws(SluiceError) {
+            let count = try store.discardDeadLetters(ids)
+            countDiscarded(count)
+            return count
+        } catch {
+            // The first ones may be gone.
+            let left = attempt(try store.deadLetters().map(\.id), or: nil)
+            if let left { countDiscarded(ids.subtracting(left).count) }
+            throw error
         }
     }
 

@@ -14,8 +14,14 @@ extension RouteRuntime {
         }
     }
 
-    /// Deletes all waiting events, and returns whether all of them are gone. Dead letters stay.
-    package func deleteAll() async -> Bool { await erase(where: { _ in true }, inStore: deleteStored).isComplete }
+    /// Deletes all waiting events, and returns whether all of them are gone. Dead letters stay, or go first: until then, another
+    /// thread can turn them into waiting events.
+    package func deleteAll(andLetters: Bool = false) async -> Bool {
+        await erase(where: { _ in true }) { isComplete in
+            let letters = ErasureReport(left: andLetters ? self.discardAllLetters() : [])
+            return letters + self.deleteStored(isComplete)
+        }.isComplete
+    }
 
     private func erase(
         where isMatch: @escaping @Sendable (EventLine) -> Bool,
