@@ -195,6 +195,21 @@ struct RecoveryTests: StoreSuite {
         if kind == "link" { #expect(try !SystemFileSystem().list(directory.path).contains { $0.hasSuffix(".jsonl") }) }
     }
 
+    @Test(
+        "a directory of another program with a store's name is left alone, and reported",
+        arguments: ["data.db", "status.json", "normal-0000000000000000-5.jsonl.new"])
+    func otherProgramsDirectoryIsLeftAlone(file: String) throws {
+        let name = "\(EventID.random { 1 })"
+        try directory.write([1], to: "\(name)/\(file)")
+        let store = try opened()
+        try store.append(EventLine(0))
+        #expect(try store.drain() == texts([0]))
+        store.store.close()
+        #expect(store.notes.count == 1)
+        #expect(directory.names == [name])
+        #expect(try SystemFileSystem().list("\(directory.path)/\(name)") == [file])
+    }
+
     @Test("files that are foreign or of a later version are left alone and reported once")
     func foreignFilesAreReportedOnce() throws {
         try directory.leave([EventLine(0)])

@@ -69,10 +69,12 @@ final class InstanceDirectory {
     }
 
     private static func lockFile(_ path: String, files: any FileSystem) throws(FileError) -> OpenFile? {
+        let found = try files.statusIfPresent(of: path)
         // The directory is locked, so no process uses an entry of this name that isn't a regular file.
-        if let found = try files.statusIfPresent(of: path), found.kind != .file {
-            try files.rename(path, to: "\(path).unusable")
-        }
+        if let found, found.kind != .file { try files.rename(path, to: "\(path).unusable") }
+        // Without a lock and without segments, it is the directory of another program.
+        let names = found == nil ? try files.list(FilePath.parent(of: path)) : []
+        guard names.isEmpty || names.contains(where: { SegmentName($0) != nil }) else { throw .notPermitted }
         let lock = try OpenFile(path, [.write, .append, .create], in: files)
         guard try lock.status().kind == .file else { throw .invalidArgument }
         guard try lock.lock() else { return nil }
