@@ -33,7 +33,7 @@ struct Configuration: Sendable {
     /// wrong now: after a battery was empty it starts in 1970, 2000 or the year in which its system was built.
     var longestGap: Duration { max(maximumAge, .seconds(365 * 86_400)) }
 
-    /// No store has written a larger segment, whatever its settings were. A segment is read as a whole.
+    /// A store writes a larger segment only with a larger `maximumEventBytes`. A segment is read as a whole.
     var largestSegment: Int { max(67_108_864, maximumEventBytes * 2) }
 
     /// The lower limit keeps small batches from leading to a file for each event.
