@@ -9,7 +9,7 @@ struct Batches {
         case done(Batch?)
     }
 
-    typealias SettledSegment = (segment: Segment, file: OpenFile?)
+    typealias SettledSegment = (segment: Segment, file: OpenFile?, mustStay: Bool)
 
     private static let readAttempts = 3
     private static let unreadableInterval = Duration.seconds(60)
@@ -221,8 +221,7 @@ struct Batches {
 
     /// Takes a batch out of the backlog for good.
     ///
-    /// - Returns: the segments whose files must be removed as soon as their dead letters are written, with the files that are
-    ///   open.
+    /// - Returns: its segments, with the files that are open, and whether a file must stay until its dead letters are written.
     mutating func settle(_ batch: Batch.ID, in stored: inout StoredFiles) throws(SluiceError) -> [SettledSegment] {
         guard let parts = handedOut.removeValue(forKey: batch) else {
             throw SluiceError(.invalidArgument, "batch \(batch) is not handed out: settle each batch once")
@@ -234,7 +233,7 @@ struct Batches {
             // It needs ``SpareFiles/release()``.
             let file = room < 0 ? nil : part.segment.file.take()
             stored.retire(part.segment)
-            return (part.segment, file)
+            return (part.segment, file, stored.deadLetters.isPending(part.segment))
         }
     }
 }

@@ -69,40 +69,28 @@ extension JSONLStore {
     ///   but a later one may.
     public func settle(_ batch: Batch.ID) throws(SluiceError) {
         if access.read(\.stored.isUnfinished) {
+            deadLetterAccess.finish()
             access.use { $0.batches.settleBesideLetters(batch, in: &$0.stored) }
             deadLetterAccess.writeMarks()
         }
-        let (segments, hasLetters) = try access.perform { state throws(SluiceError) in
+        let segments = try access.perform { state throws(SluiceError) in
             state.stored.removeUnremoved()
-            let segments = try state.batches.settle(batch, in: &state.stored)
-            return (segments, state.stored.isUnfinished)
+            return try state.batches.settle(batch, in: &state.stored)
         }
-        var pending: [Segment] = []
-        if hasLetters {
-            deadLetterAccess.finish()
-            pending = access.use { state in
-                state.stored.removeUnremoved()
-                return segments.map(\.segment).filter(state.stored.deadLetters.isPending)
-            }
-        }
-        if let failure = remove(segments, except: pending) { throw failure }
+        if let failure = remove(segments) { throw failure }
     }
 
-    /// Removes the files of retired segments, or makes them spare files.
+    /// Removes the files of retired segments, or makes them spare files. Files whose dead letters are not written yet stay.
     ///
-    /// - Parameters:
-    ///   - segments: retired segments.
-    ///   - pending: the ones whose dead letters are not written yet. Their files stay.
     /// - Returns: why one of them is still there.
-    private func remove(_ segments: [Batches.SettledSegment], except pending: [Segment]) -> SluiceError? {
+    private func remove(_ segments: [Batches.SettledSegment]) -> SluiceError? {
         // Without the lock: it takes a while to free a file's blocks.
-        let removals = segments.map { segment, file in
-            let mustStay = pending.contains { $0 === segment }
-            return mustStay ? nil : Result { () throws(FileError) in try remove(segment, file) }
+        let removals = segments.map { segment, file, mustStay in
+            mustStay ? nil : Result { () throws(FileError) in try remove(segment, file) }
         }
         return access.use { state in
             var failure: SluiceError?
-            for ((segment, file), removal) in zip(segments, removals) {
+            for ((segment, file, _), removal) in zip(segments, removals) {
                 if file != nil { state.stored.directories.spares.release() }
                 failure = state.stored.settled(segment, removal) ?? failure
             }
