@@ -7,6 +7,7 @@
         private let key: SymmetricKey
 
         init(key: [UInt8]) throws {
+            try Failure.require(key)
             self.key = SymmetricKey(data: key)
         }
 
@@ -29,11 +30,9 @@
         private let key: [UInt8]
         private let crypto: LibCrypto
 
-        struct Failure: Error, CustomStringConvertible {
-            let description: String
-        }
-
         init(key: [UInt8]) throws {
+            // libcrypto reads 32 bytes, also of a shorter key.
+            try Failure.require(key)
             self.key = key
             crypto = try LibCrypto()
         }
@@ -66,3 +65,13 @@
         }
     }
 #endif
+
+extension SystemCipher {
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+
+        static func require(_ key: [UInt8]) throws {
+            guard key.count == 32 else { throw Failure(description: "the key has \(key.count) bytes: use one of 32") }
+        }
+    }
+}
