@@ -63,7 +63,7 @@ struct Directories {
 
     /// Releases the locks of all directories. If events wait, the status stays with them: it has the last failure.
     mutating func close() {
-        spares.end(in: files)
+        spares.removeAll(in: files)
         spares = SpareFiles()
         if let ownDirectory, ownDirectory.segments == 0 {
             files.discardFile(ownDirectory.statusPath)

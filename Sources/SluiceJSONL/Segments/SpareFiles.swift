@@ -101,10 +101,4 @@ struct SpareFiles {
 
     /// The files with lines of delivered events that could not be removed.
     var left: [String] { spares.filter { !$0.isBlank }.map(\.path) }
-
-    /// Removes the files, and keeps no more.
-    mutating func end(in files: any FileSystem) {
-        isOn = false
-        removeAll(in: files)
-    }
 }

@@ -3,7 +3,10 @@ internal import Sluice
 /// The files of segments that are kept open. See ``SpareFiles``.
 extension StoredFiles {
     /// Ends the reuse of files until the store is opened again: a drive that has failed can keep older bytes than it says.
-    mutating func stopReusing() { directories.spares.end(in: files) }
+    mutating func stopReusing() {
+        directories.spares.isOn = false
+        directories.spares.removeAll(in: files)
+    }
 
     /// Closes the file that a segment has kept open: it is not reused.
     mutating func releaseFile(of segment: Segment) {
