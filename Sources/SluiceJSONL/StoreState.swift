@@ -16,7 +16,7 @@ struct StoreState {
     /// Whether the host knows that delivered events can't be marked.
     private var hasReportedMarks = false
     /// Until the store is closed, if a pipeline has opened it.
-    private var place: StorePlace?
+    private(set) var place: StorePlace?
 
     init(
         _ configuration: Configuration, files: any FileSystem,

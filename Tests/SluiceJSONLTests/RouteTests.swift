@@ -77,6 +77,23 @@ struct RouteTests {
         #expect(try await delivered("new") == ["old name": 10])
     }
 
+    @Test("an erasure names the directories of routes that the process doesn't have, and leaves their events")
+    func erasureNamesOtherRoutes() async throws {
+        try await leaveEvents(["former name"])
+        let former = try #require(directory.names.first)
+        try await leaveEvents(["internal", "vendor"])
+        try directory.write([1], to: "\(EventID.random { 1 }).unused/lock")
+        let pipeline = try Pipeline(isDeliveryPaused: true) {
+            for name in ["internal", "vendor"] { route(name, Self.down()) }
+        }
+        let report = await pipeline.erase { _ in true }
+        #expect(report.events == 20)
+        #expect(report.left.count == 1 && report.left.first?.hasPrefix("\(directory.path)/\(former): ") == true)
+        #expect(await pipeline.deleteWaitingEvents())
+        #expect(await pipeline.shutdown(timeout: .seconds(600)).isBalanced)
+        #expect(try JSONLStore.erase(at: directory.path) { _ in true }.events == 10)
+    }
+
     private func pipeline(at path: String) throws -> Pipeline {
         try Pipeline {
             JSONLStore(at: path)

@@ -45,8 +45,13 @@ struct StorePlace: Sendable, Equatable {
         StorePlace.occupied.withLock { $0.removeAll { $0 == self } }
     }
 
-    private func hasNumbers(of other: StorePlace) -> Bool {
-        (process, route, device, inode) == (other.process, other.route, other.device, other.inode)
+    /// The routes that pipelines of this process use the directory for.
+    var routes: Set<String> { StorePlace.occupied.withLock { Set($0.filter(isBeside).map(\.route)) } }
+
+    private func hasNumbers(of other: StorePlace) -> Bool { route == other.route && isBeside(other) }
+
+    private func isBeside(_ other: StorePlace) -> Bool {
+        (process, device, inode) == (other.process, other.device, other.inode)
     }
 
     /// Whether the path still leads to this directory. The number of a deleted one can be that of a new one.

@@ -1,6 +1,17 @@
 internal import Sluice
 
 extension Directories {
+    /// The directories with events of other routes.
+    func directories(except routes: Set<String>) throws(FileError) -> [String] {
+        var paths: [String] = []
+        for name in try files.list(root.path).sorted() {
+            guard let route = RouteName.route(ofDirectory: name), !routes.contains(route) else { continue }
+            let path = "\(root.path)/\(name)"
+            if attempt(try files.list(path), or: []).contains(where: { SegmentName($0) != nil }) { paths.append(path) }
+        }
+        return paths
+    }
+
     /// Remembers an erasure of a directory, to repeat it when its process has ended or its files can be read.
     ///
     /// - Returns: false if this store uses the directory.

@@ -116,7 +116,7 @@ struct ErasureAccess: Sendable {
     private func eraseElsewhere(
         _ isMatch: (@Sendable (EventLine) -> Bool)?
     ) throws(SluiceError) -> ErasureReport {
-        let directories = try access.perform { $0.stored.directories }
+        let (directories, place) = try access.perform { ($0.stored.directories, $0.place) }
         var report = ErasureReport()
         do throws(FileError) {
             for path in try directories.unclaimed() {
@@ -127,6 +127,12 @@ struct ErasureAccess: Sendable {
                 if isLater, found == nil {
                     report.left.append("\(path): a running process uses it: erase there, or when it has ended")
                 }
+            }
+            // Of several stores, the first one names the directories of routes that this process doesn't have.
+            let routes = place?.routes ?? [directories.root.route]
+            guard isMatch != nil, routes.min() == directories.root.route else { return report }
+            report.left += try directories.directories(except: routes).map {
+                "\($0): has events of another route: erase there, or with JSONLStore.erase(at:)"
             }
         } catch {
             if error != .noSuchFile {

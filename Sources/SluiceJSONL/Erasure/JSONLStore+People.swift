@@ -1,8 +1,8 @@
 public import Sluice
 
 extension JSONLStore {
-    /// Erases waiting events and dead letters in all files of this store, and in directories of processes that have ended. The
-    /// other events keep their order. Damaged lines of the files that it reads are removed too, and counted as
+    /// Erases waiting events and dead letters in all files of this store, and in directories of its route whose processes have
+    /// ended. The other events keep their order. Damaged lines of the files that it reads are removed too, and counted as
     /// ``DropReason/corrupt``.
     ///
     /// ```swift
