@@ -24,7 +24,6 @@ public final class MemoryStore: Store {
         var waiting = Event.Priority.allCases.map { _ in Queue<EventLine>() }
         var handedOut: [Batch.ID: Batch] = [:]
         var deadLetters = Queue<DeadLetter>()
-        var events = 0
         var bytes = 0
         var lastBatch: UInt64 = 0
         var lastDeadLetter: UInt64 = 0
@@ -65,7 +64,6 @@ public final class MemoryStore: Store {
             guard !state.isClosed else { throw SluiceError(.shutDown, "the store is closed") }
             try makeRoom(for: line, in: &state)
             state.waiting[Int(line.priority.rawValue)].append(line)
-            state.events += 1
             state.bytes += line.size
         }
     }
@@ -88,7 +86,6 @@ public final class MemoryStore: Store {
                 evicted += 1
             }
         }
-        state.events -= evicted
         state.observer?.dropped(evicted, .evicted)
     }
 
@@ -133,7 +130,6 @@ public final class MemoryStore: Store {
     public func settle(_ batch: Batch.ID) throws(SluiceError) {
         state.withLock { state in
             guard let batch = state.handedOut.removeValue(forKey: batch) else { return }
-            state.events -= batch.events.count
             state.bytes -= batch.events.reduce(0) { $0 + $1.size }
             // Until now, the events of the batch that are dead letters were counted twice.
             evictDeadLetters(downTo: capacity, in: &state)
@@ -154,7 +150,6 @@ public final class MemoryStore: Store {
                 let removed = state.waiting[queue].removeAll {
                     erased[queue].contains($0.bytes) || replayed.contains($0.bytes)
                 }
-                state.events -= removed.count
                 state.bytes -= removed.reduce(0) { $0 + $1.size }
                 report.events += removed.count
             }
@@ -164,7 +159,12 @@ public final class MemoryStore: Store {
 
     /// The number and size of the waiting events.
     public var backlog: Backlog {
-        state.withLock { Backlog(events: $0.events, bytes: $0.bytes, deadLetters: $0.deadLetters.count) }
+        state.withLock { state in
+            let open = state.handedOut.values.reduce(0) { $0 + $1.events.count }
+            return Backlog(
+                events: state.waiting.reduce(open) { $0 + $1.count }, bytes: state.bytes,
+                deadLetters: state.deadLetters.count)
+        }
     }
 
     /// Closes the store.
@@ -185,7 +185,6 @@ public final class MemoryStore: Store {
             let letters = state.deadLetters.removeAll { ids.contains($0.id) }
             for letter in letters {
                 state.waiting[Int(letter.line.priority.rawValue)].append(letter.line)
-                state.events += 1
                 state.bytes += letter.line.size
             }
             return letters.count
