@@ -92,7 +92,7 @@ extension JSONLStore {
             var failure: SluiceError?
             for ((segment, file, _), removal) in zip(segments, removals) {
                 if file != nil { state.stored.directories.spares.release() }
-                failure = state.stored.settled(segment, removal) ?? failure
+                failure = state.stored.removed(segment, removal) ?? failure
             }
             state.settled()
             return failure

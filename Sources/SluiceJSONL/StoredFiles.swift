@@ -206,38 +206,31 @@ struct StoredFiles {
 
     /// Removes a retired segment's file now, or as soon as possible.
     mutating func remove(_ segment: Segment) {
-        // Its dead letters must be written first.
-        if deadLetters.isPending(segment) { return unremoved.append(segment) }
-        let failure = FileError.of(try files.removeFile(segment.path))
-        // If it is still there, it is in the list and tried again.
-        _ = removed(segment, failure.map { .failure($0) } ?? .success(nil))
-    }
-
-    /// Notes the result of removing a retired segment's file. Returns why it is still there.
-    private mutating func removed(
-        _ segment: Segment, _ removal: Result<SpareFiles.Spare?, FileError>
-    ) -> FileError? {
-        if case .failure(let error) = removal, error != .noSuchFile {
-            unremoved.append(segment)
-            return error
+        var removal: Result<SpareFiles.Spare?, FileError>?
+        if !deadLetters.isPending(segment) {
+            removal = FileError.of(try files.removeFile(segment.path)).map { .failure($0) } ?? .success(nil)
         }
-        if case .success(let spare?) = removal { keep(spare) }
-        subtractFromUsage(segment)
-        return nil
+        // If it is still there, it is in the list and tried again.
+        _ = removed(segment, removal)
     }
 
-    /// Notes the result of removing the file of a settled segment, or of making it a spare file; nil if its dead letters are not
-    /// written yet.
+    /// Notes the result of removing a retired segment's file, or of making it a spare file; nil if its dead letters must be written
+    /// first.
     ///
     /// - Returns: why the file is still there.
-    mutating func settled(_ segment: Segment, _ removal: Result<SpareFiles.Spare?, FileError>?) -> SluiceError? {
-        guard let removal else {
-            unremoved.append(segment)
-            return SluiceError(.inputOutput, "rejected events can't be written, so their batch's file is kept")
+    mutating func removed(_ segment: Segment, _ removal: Result<SpareFiles.Spare?, FileError>?) -> SluiceError? {
+        var failure: SluiceError?
+        switch removal {
+        case nil:
+            failure = SluiceError(.inputOutput, "rejected events can't be written, so their batch's file is kept")
+        case .failure(let error) where error != .noSuchFile:
+            failure = SluiceError(
+                .inputOutput, "a delivered segment could not be removed; this is tried again", cause: error)
+        case .success(let spare?): keep(spare)
+        default: break
         }
-        return removed(segment, removal).map {
-            SluiceError(.inputOutput, "a delivered segment could not be removed; this is tried again", cause: $0)
-        }
+        if failure == nil { subtractFromUsage(segment) } else { unremoved.append(segment) }
+        return failure
     }
 
     /// Repeats removals that have failed before.

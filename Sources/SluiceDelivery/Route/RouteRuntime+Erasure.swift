@@ -18,8 +18,7 @@ extension RouteRuntime {
     /// thread can turn them into waiting events.
     package func deleteAll(andLetters: Bool = false) async -> Bool {
         await erase(where: { _ in true }) { isComplete in
-            let letters = ErasureReport(left: andLetters ? self.discardAllLetters() : [])
-            return letters + self.deleteStored(isComplete)
+            ErasureReport(left: andLetters ? self.discardAllLetters() : []) + self.deleteStored(isComplete)
         }.isComplete
     }
 

@@ -27,7 +27,7 @@ struct StorePlace: Sendable, Equatable {
         var deleted: [StorePlace] = []
         for _ in 0..<StorePlace.longestWait {
             let other = StorePlace.occupied.withLock { occupied -> StorePlace? in
-                let other = occupied.first { hasNumbers(of: $0) && !deleted.contains($0) }
+                let other = occupied.first { $0.route == route && isBeside($0) && !deleted.contains($0) }
                 if other == nil { occupied.append(self) }
                 return other
             }
@@ -47,8 +47,6 @@ struct StorePlace: Sendable, Equatable {
 
     /// The routes that pipelines of this process use the directory for.
     var routes: Set<String> { StorePlace.occupied.withLock { Set($0.filter(isBeside).map(\.route)) } }
-
-    private func hasNumbers(of other: StorePlace) -> Bool { route == other.route && isBeside(other) }
 
     private func isBeside(_ other: StorePlace) -> Bool {
         (process, device, inode) == (other.process, other.device, other.inode)

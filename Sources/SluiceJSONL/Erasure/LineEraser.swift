@@ -42,8 +42,7 @@ struct LineEraser {
     /// Erases in the files of a directory whose process has ended, and whose events no store has counted.
     ///
     /// - Returns: the report, the number of damaged lines that were removed from files of events, and whether nothing to erase
-    ///   is left in files that
-    ///   a store would deliver.
+    ///   is left in files that a store would deliver.
     func run(in directory: InstanceDirectory, largest: Int) -> (report: ErasureReport, damaged: Int, isSafe: Bool) {
         var report = ErasureReport()
         var problems = EraserProblems()
