@@ -1,7 +1,8 @@
 import Foundation
 import Sluice
 
-/// Keeps events in one file, a line for each, without a limit and without dead letters. One process at a time can use it.
+/// Keeps events in one file, a line for each, without a limit and without dead letters. One process at a time can use it, for
+/// one route.
 ///
 /// An accepted event survives the end of the process for any reason, but not a loss of power.
 final class FileStore: Store {
