@@ -220,6 +220,8 @@ final class SimulatedProcess: FileSystem {
         }
     }
 
+    var maximumFileBytes: Int { .max }
+
     func overwritesInPlace(_ path: String) -> Bool { true }
 
     func makeOverwritable(_ file: FileDescriptor) throws(FileError) -> Bool {
@@ -287,6 +289,10 @@ final class SimulatedProcess: FileSystem {
             guard let node = disk.node(path) else { throw .noSuchFile }
             return try status(of: node, on: disk)
         }
+    }
+
+    func status(of name: String, in directory: FileDescriptor, at path: String) throws(FileError) -> FileStatus {
+        try status(of: path)
     }
 
     private func status(of node: Int, on disk: SimulatedDisk) throws(FileError) -> FileStatus {

@@ -220,6 +220,8 @@ package final class FaultyFileSystem: FileSystem {
         return try base.read(from: file, into: buffer, at: offset)
     }
 
+    package var maximumFileBytes: Int { .max }
+
     package func overwritesInPlace(_ path: String) -> Bool { reusesFiles }
 
     package func makeOverwritable(_ file: FileDescriptor) throws(FileError) -> Bool {
@@ -258,6 +260,11 @@ package final class FaultyFileSystem: FileSystem {
     package func status(of path: String) throws(FileError) -> FileStatus {
         try count(.status)
         return try base.status(of: path)
+    }
+
+    package func status(of name: String, in directory: FileDescriptor, at path: String) throws(FileError) -> FileStatus
+    {
+        try status(of: path)
     }
 
     package func removeFile(_ path: String) throws(FileError) {

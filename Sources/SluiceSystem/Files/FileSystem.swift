@@ -93,20 +93,6 @@ package protocol FileSystem: Sendable {
     func makeOverwritable(_ file: FileDescriptor) throws(FileError) -> Bool
 }
 
-extension FileSystem {
-    package var maximumFileBytes: Int { .max }
-
-    package func overwritesInPlace(_ path: String) -> Bool { false }
-
-    package func makeOverwritable(_ file: FileDescriptor) throws(FileError) -> Bool { false }
-
-    package func status(
-        of name: String, in directory: FileDescriptor, at path: String
-    ) throws(FileError) -> FileStatus {
-        try status(of: path)
-    }
-}
-
 /// An open file of a ``FileSystem``.
 package struct FileDescriptor: Sendable, Hashable {
     package let rawValue: CInt
