@@ -164,6 +164,7 @@ package final class RouteRuntime: Sendable {
     /// Cancels the requests in flight, before a suspension. Their batches stay in the store, and other workers resend them.
     package func cancelSends() {
         expectSuspension(in: .zero)
+        update { $0.cancellations += 1 }
         cancelTasks(replacedBy: [])
     }
 

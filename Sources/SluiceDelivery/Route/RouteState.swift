@@ -25,6 +25,8 @@ struct RouteState: Sendable {
     private var taking: Int?
     /// Events with a final verdict that the store is about to learn.
     private(set) var unsettled = 0
+    /// How often the host has cancelled the requests in flight.
+    var cancellations = 0
     /// After a failure, the time of the next attempt that a worker has waited for last.
     private(set) var nextAttempt: Duration?
 

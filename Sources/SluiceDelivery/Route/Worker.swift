@@ -4,10 +4,13 @@
 struct Worker {
     private let route: RouteRuntime
     private let currentSend: CurrentSend
+    /// The value of ``RouteState/cancellations`` at its start.
+    private let cancellations: Int
 
     init(_ route: RouteRuntime) {
         self.route = route
         currentSend = CurrentSend(route)
+        cancellations = route.update { $0.cancellations }
     }
 
     /// Works until delivery is stopped, or this worker is cancelled and another one takes its place.
@@ -17,7 +20,7 @@ struct Worker {
             switch step {
             case .take(let size): step = take(size)
             case .send(let part):
-                guard let settlement = await deliver(part) else { return }
+                guard let settlement = await deliver(part) else { return route.startWorker() }
                 settle(settlement)
                 step = next { state, _ in state.finish(settlement) }
             case .wait(let inputs):
@@ -30,18 +33,21 @@ struct Worker {
 
     /// Sends a part, and applies the answer.
     ///
-    /// - Returns: nil if delivery was stopped, or if this worker was cancelled.
+    /// - Returns: nil if delivery was stopped, or if this worker was cancelled and another one must take its place.
     private func deliver(_ part: Part) async -> Settlement? {
-        // The transport would refuse to send in a cancelled task.
-        let verdicts = Task.isCancelled ? .all(.retry()) : await send(part.batch)
-        if Task.isCancelled, Answer(verdicts, count: part.places.count).accepted.isEmpty {
-            // Cancelled by ``RouteRuntime/cancelSends()``, before the process is suspended: no answer of the receiver.
-            route.update { $0.takeBack(part) }
-            route.startWorker()
+        // A transport would refuse to send in a cancelled task.
+        let verdicts = Task.isCancelled ? nil : await send(part.batch)
+        let now = route.environment.time.continuousTime()
+        return route.update { state in
+            // A transport can cancel its own task, which is a failure. A cancellation before a suspension is no answer.
+            if let verdicts,
+                state.cancellations == cancellations || !Answer(verdicts, count: part.places.count).accepted.isEmpty
+            {
+                return state.answered(part, verdicts, at: now, random: route.environment.random)
+            }
+            state.takeBack(part)
             return nil
         }
-        let now = route.environment.time.continuousTime()
-        return route.update { $0.answered(part, verdicts, at: now, random: route.environment.random) }
     }
 
     private func send(_ batch: Batch) async -> Verdicts {

@@ -5,14 +5,18 @@ import Testing
 /// Failures and their waits, to the millisecond of virtual time.
 @Suite struct RetryTests {
     @Test(
-        "the wait grows with each failure, up to five minutes",
+        "the wait grows with each failure, up to five minutes, also if the transport cancels its own task",
         arguments: [
             ScriptedTransport.Step.retry, .failure(SluiceError(.inputOutput, "no connection")), .answer(.each([])),
             // A time in the past does not count.
             .answer(.all(.retry(after: .seconds(-1_000)))),
-        ])
-    func waitGrowsWithEachFailure(step: ScriptedTransport.Step) async throws {
-        let bench = try Bench(ScriptedTransport(Array(repeating: step, count: 24)))
+        ], [false, true])
+    func waitGrowsWithEachFailure(step: ScriptedTransport.Step, cancelsOwnTask: Bool) async throws {
+        let bench = try Bench(
+            ScriptedTransport { number, _ in
+                if cancelsOwnTask { withUnsafeCurrentTask { $0?.cancel() } }
+                return number < 24 ? step : .answer(.all(.accepted))
+            })
         bench.track(1)
         var at = 15.0
         await bench.sends(at: at)
