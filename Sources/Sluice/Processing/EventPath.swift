@@ -128,10 +128,7 @@ final class EventPath: Sendable {
     ///
     /// - Returns: whether they are the first ones with this reason.
     func drop(_ count: Int, _ reason: DropReason, _ chain: Int) -> Bool {
-        state.withLock { state in
-            state.counts[chain].dropped.add(count, reason)
-            return state.counts[chain].dropped[reason] == count
-        }
+        state.withLock { $0.counts[chain].dropped.add(count, reason) }
     }
 
     /// Counts events from before the pipeline that have not entered a chain.

@@ -151,7 +151,7 @@ public final class PluginContext: Sendable {
                 }
                 early?.calls.append((isFirst ? .min + number : number, enter))
             } else {
-                held.withLock { $0.lost.add(1, .beforePipeline) }
+                _ = held.withLock { $0.lost.add(1, .beforePipeline) }
             }
             return true
         }

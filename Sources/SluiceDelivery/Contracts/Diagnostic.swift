@@ -32,7 +32,7 @@ public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
         /// URL, or the network is unknown and the policy excludes metered ones.
         public static let paused = Kind(rawValue: "paused")
         /// The receiver accepts some events and not others. The events at fault are searched for. For each reason you get the
-        /// 1st search, the 100th, the 10,000th and so on.
+        /// 1st failure in a search, the 100th, the 10,000th and so on.
         public static let searching = Kind(rawValue: "searching")
         /// The receiver accepts events, after it failed.
         public static let resumed = Kind(rawValue: "resumed")

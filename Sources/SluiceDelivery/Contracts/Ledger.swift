@@ -168,5 +168,9 @@ extension [DropReason: Int] {
     /// ```
     public var total: Int { values.reduce(0, +) }
 
-    package mutating func add(_ count: Int, _ reason: DropReason) { self[reason, default: 0] += count }
+    /// - Returns: whether these are the first ones with the reason.
+    @discardableResult
+    package mutating func add(_ count: Int, _ reason: DropReason) -> Bool {
+        updateValue(self[reason, default: 0] + count, forKey: reason) == nil
+    }
 }

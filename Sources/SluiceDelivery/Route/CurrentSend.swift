@@ -26,6 +26,10 @@ package struct CurrentSend: Sendable {
     /// A route whose `send` waits, and the route that it waits for. There are few.
     private static let waits = Locked<[(own: RouteRuntime, other: RouteRuntime)]>([])
 
+    private static let ownWait =
+        "the transport's send awaits a flush or a deletion of its own route, or of one that waits for it: the call has "
+        + "returned without waiting. Make it elsewhere"
+
     /// Runs `body`, which waits for the batches in flight of `route` if it may. It may not if it would never end: the caller is
     /// the `send` of one of them, or of a route that one of them waits for. That is reported.
     static func wait<Value>(for route: RouteRuntime, _ body: (_ mayWait: Bool) async -> Value) async -> Value {
@@ -41,7 +45,7 @@ package struct CurrentSend: Sendable {
             return false
         }
         if isCircle {
-            own.update { $0.journal.reportOwnWait() }
+            own.update { $0.journal.reportRarely(.note, ownWait) }
             return await body(false)
         }
         defer {

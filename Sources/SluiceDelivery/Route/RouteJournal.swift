@@ -5,11 +5,8 @@ struct RouteJournal: Sendable {
     var diagnostics: [Diagnostic] = []
     /// The doubt about the receiver that was reported, which ends with an acceptance.
     private var doubt: Diagnostic.Kind?
-    /// Whether this search was reported, which ends when no event is blamed.
-    private var hasReportedSearch = false
-    /// Dead letters, searches and reported doubts by their reasons.
-    private var (deadLetters, searches, doubts) = (Repetitions(), Repetitions(), Repetitions())
-    private var hasReportedOwnWait = false
+    /// Dead letters and reported doubts by their reasons, and other messages that each batch can repeat.
+    private var (deadLetters, doubts, messages) = (Repetitions(), Repetitions(), Repetitions())
     /// The status that the store has, and whether a worker is passing it. See ``RouteState/takeStatus()``.
     var status = RouteStatus()
     var isKeepingStatus = false
@@ -22,14 +19,9 @@ struct RouteJournal: Sendable {
         diagnostics.append(Diagnostic(kind: kind, route: ledger.name, message: message))
     }
 
-    /// Reports once that a transport can't wait for its own batch.
-    mutating func reportOwnWait() {
-        guard !hasReportedOwnWait else { return }
-        hasReportedOwnWait = true
-        report(
-            .note,
-            "the transport's send awaits a flush or a deletion of its own route, or of one that waits for it: the call has "
-                + "returned without waiting. Make it elsewhere (reported once)")
+    /// Reports a message that each batch can repeat: the first time, and the 100th, 10,000th and so on.
+    mutating func reportRarely(_ kind: Diagnostic.Kind, _ message: String) {
+        if messages.add(1, message) != nil { report(kind, message) }
     }
 
     // MARK: Events
@@ -57,27 +49,23 @@ struct RouteJournal: Sendable {
     /// Counts an event that the store did not take, and reports the first one for each reason. Otherwise a full disk would
     /// also fill the host's log.
     mutating func refused(_ error: SluiceError) {
-        let reason = DropReason(error)
-        if ledger.dropped[reason] == nil {
+        if ledger.dropped.add(1, DropReason(error)) {
             report(.dropped, "events are not stored (reported once for each reason): \(error)")
         }
-        ledger.dropped.add(1, reason)
     }
 
     /// Counts events that the store lost, and reports the first loss for each reason.
     mutating func lost(_ count: Int, _ reason: DropReason) {
-        if ledger.dropped[reason] == nil {
+        if ledger.dropped.add(count, reason) {
             report(.dropped, "the store has lost events: \(reason.rawValue) (reported once)")
         }
-        ledger.dropped.add(count, reason)
         ledger.waiting -= count
     }
 
     mutating func droppedDeadLetters(_ count: Int, _ reason: DropReason) {
-        if ledger.droppedDeadLetters[reason] == nil {
+        if ledger.droppedDeadLetters.add(count, reason) {
             report(.dropped, "the store has lost dead letters: \(reason.rawValue) (reported once)")
         }
-        ledger.droppedDeadLetters.add(count, reason)
         ledger.deadLetters = max(0, ledger.deadLetters - count)
         letterChanges += 1
     }
@@ -102,13 +90,9 @@ struct RouteJournal: Sendable {
         let answer = settlement.answer
         ledger.attempts.record(answer)
         // Not at the acceptance that ends an outage: it blames events that are accepted in the next moment.
-        if isSearching, !hasReportedSearch, let reason = answer.failure?.reason {
-            hasReportedSearch = true
-            if searches.add(1, reason) != nil {
-                report(.searching, "the receiver accepts other events, so some of these may be at fault: \(reason)")
-            }
+        if isSearching, let reason = answer.failure?.reason {
+            reportRarely(.searching, "the receiver accepts other events, so some of these may be at fault: \(reason)")
         }
-        hasReportedSearch = hasReportedSearch && isSearching
         if !answer.accepted.isEmpty, row == 0, doubt != nil {
             doubt = nil
             let count = ledger.waiting == 1 ? "1 event" : "\(ledger.waiting) events"

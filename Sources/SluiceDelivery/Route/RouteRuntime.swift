@@ -225,12 +225,15 @@ package final class RouteRuntime: Sendable {
     /// - Returns: whether the store could remove it.
     func remove(_ batch: Batch.ID) -> Bool {
         guard let error = SluiceError.of(try store.settle(batch)) else { return true }
-        report("a batch could not be removed and may be sent again by a later process: \(error)")
+        reportRarely("a batch could not be removed and may be sent again by a later process: \(error)")
         return false
     }
 
     /// Reports a failure of the store.
     func report(_ failure: String) { update { $0.journal.report(.store, failure) } }
+
+    /// Reports a failure of the store that each batch can repeat.
+    func reportRarely(_ failure: String) { update { $0.journal.reportRarely(.store, failure) } }
 
     /// Passes a status to the store, and each one that follows in the meantime.
     func keep(_ status: RouteStatus?) {

@@ -100,7 +100,7 @@ struct Worker {
         var batch: Batch?
         let error = SluiceError.of(try batch = route.store.nextBatch(size))
         if let batch, !batch.events.isEmpty { return next { state, _ in state.took(batch, size) } }
-        if let error { route.report("the next batch could not be read: \(error)") }
+        if let error { route.reportRarely("the next batch could not be read: \(error)") }
         let backlog = error == nil ? route.store.backlog : nil
         return next { state, now in state.foundNothing(backlog, at: now, random: route.environment.random) }
     }

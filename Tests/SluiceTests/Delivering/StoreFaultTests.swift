@@ -27,7 +27,7 @@ import Testing
         await bench.pipeline.flush()
         #expect((4...6).contains(store.count(of: .nextBatch)))
         #expect(bench.ledger.delivered == 4)
-        #expect(bench.diagnostics.filter { $0.kind == .store }.count == 3)
+        #expect(bench.diagnostics.filter { $0.kind == .store }.count == 1)
         #expect(bench.pipeline.ledger.isBalanced)
     }
 
@@ -49,6 +49,17 @@ import Testing
         let asked = store.count(of: .nextBatch)
         await bench.pipeline.flush()
         #expect(store.count(of: .nextBatch) <= asked + 2)
+    }
+
+    @Test("a failure that comes with each batch is reported for the first and the 100th one")
+    func repeatedFailureIsReportedRarely() async throws {
+        let store = FaultyStore(WatchedStore()) { operation, _ in operation == .settle ? Self.broken : nil }
+        let bench = try Bench(store: store)
+        for number in 1...120 {
+            bench.track(1)
+            while bench.ledger.delivered < number { await bench.pipeline.flush() }
+        }
+        #expect(bench.diagnostics.map(\.kind) == [.store, .store])
     }
 
     @Test("an event that is not stored is counted by its reason, and each reason is reported once")
