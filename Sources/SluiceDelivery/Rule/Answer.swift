@@ -9,8 +9,8 @@ struct Answer: Sendable {
     /// Events that become dead letters without doubt: the format can't send them, or the receiver refused them by name and
     /// judged the others differently.
     var dead: [(index: Int, failure: Failure)] = []
-    /// Events to send later, because the receiver has named them. None of them is at fault.
-    var later: [(index: Int, failure: Failure)] = []
+    /// Events that the receiver throttles by name. None of them is at fault.
+    var throttled: [(index: Int, failure: Failure)] = []
     /// Events whose attempt failed, in groups: an event that was named is a group by itself.
     var failed: [[Int]] = []
     /// Why the attempt failed; nil if it did not.
@@ -91,8 +91,8 @@ extension Answer {
             case .retry(.zero?): rest.append(index)
             case .retry:
                 let failure = Failure(list[index], verdicts, isNamed: true)
-                let isLater = failure.after != nil || failure.kind == .passing
-                if isLater { later.append((index, failure)) } else { others.append(index) }
+                let isThrottled = failure.after != nil || failure.kind == .passing
+                if isThrottled { throttled.append((index, failure)) } else { others.append(index) }
             case .tooLarge, .split, .hold: others.append(index)
             case .unsendable: break
             }
@@ -105,7 +105,7 @@ extension Answer {
         if let index = (others + named).first {
             fail((others.isEmpty ? [] : [others]) + named.map { [$0] }, Failure(list[index], verdicts, isNamed: true))
             failure?.after = others.compactMap { Failure(list[$0], verdicts, isNamed: true).after }.max()
-        } else if accepted.isEmpty, dead.isEmpty, let index = later.first?.index ?? sent.first {
+        } else if accepted.isEmpty, dead.isEmpty, let index = throttled.first?.index ?? sent.first {
             // Nothing was accepted, so the receiver can be in trouble. Each event waits for its own time.
             fail(rest.isEmpty ? [] : [rest], Failure(list[index], verdicts, isNamed: true))
             failure?.after = nil

@@ -8,14 +8,14 @@ struct Blame: Sendable {
     struct Mark: Sendable {
         /// The failures that it was in, by number.
         fileprivate var causes: [Int] = []
-        /// How often it failed alone, or was named for later.
+        /// How often it failed alone, or was throttled by name.
         var tries = 0
         /// When it can be sent next.
         var due = Duration.past
         /// The time that the receiver has named for it, which nothing ends early.
         var named = Duration.past
-        /// Why the receiver has named it for later.
-        var word: Answer.Failure?
+        /// The last answer that throttled it by name.
+        var throttle: Answer.Failure?
     }
 
     private var marks: [EventKey: Mark] = [:]
@@ -89,11 +89,11 @@ struct Blame: Sendable {
 
     /// The last failure whose events are not all accepted yet.
     var failure: Answer.Failure? {
-        causes.max { $0.key < $1.key }?.value.failure ?? marks.values.lazy.compactMap(\.word).first
+        causes.max { $0.key < $1.key }?.value.failure ?? marks.values.lazy.compactMap(\.throttle).first
     }
 
-    /// The events that the receiver has named for later so often that they leave if the store is crowded.
-    var throttled: [EventKey] { marks.filter { $1.word != nil && $1.tries > Self.mostTries }.map(\.key) }
+    /// The events that were throttled so often that they leave if the store is crowded.
+    var throttled: [EventKey] { marks.filter { $1.throttle != nil && $1.tries > Self.mostTries }.map(\.key) }
 
     /// The last failure of an event that has failed alone too often for chance. Failures of the moment, and those with a time that
     /// the receiver named, count only if the store is crowded.
@@ -102,7 +102,7 @@ struct Blame: Sendable {
             $0.left == 1 && $0.witnesses == 2 && (isCrowded || $0.failure.kind != .passing && $0.failure.after == nil)
         }
         if pow(chance, Double(alone.count)) < Self.guilt { return alone.last?.failure }
-        return isCrowded && self[key].tries > Self.mostTries ? self[key].word : nil
+        return isCrowded && self[key].tries > Self.mostTries ? self[key].throttle : nil
     }
 
     // MARK: Changes
@@ -124,7 +124,7 @@ struct Blame: Sendable {
 
     /// An event that is not blamed is not set aside any more: it has failed only while nothing was accepted.
     mutating func forgetOutage(at now: Duration) {
-        for (key, mark) in marks where mark.tries > 0 && mark.word == nil && mark.named <= now && !isBlamed(mark) {
+        for (key, mark) in marks where mark.tries > 0 && mark.throttle == nil && mark.named <= now && !isBlamed(mark) {
             marks[key] = Mark(causes: mark.causes.filter { causes[$0] != nil }, tries: 1)
         }
     }

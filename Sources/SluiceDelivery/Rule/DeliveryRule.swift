@@ -19,7 +19,7 @@ struct DeliveryRule: Sendable {
     /// A consequence of an answer for the store.
     enum Action: Sendable {
         /// Keep these events of a batch as dead letters.
-        case reject([Refused], Batch.ID)
+        case reject([Rejected], Batch.ID)
         /// The receiver has these events of a batch. Its rest waits.
         case settle([Int], Batch.ID)
         /// No event of the batch is left.
@@ -36,7 +36,7 @@ struct DeliveryRule: Sendable {
     typealias Pauses = (route: Pause, setAside: Pause)
 
     /// An event that becomes a dead letter.
-    struct Refused: Sendable {
+    struct Rejected: Sendable {
         let key: EventKey
         let line: EventLine
         let failure: Answer.Failure
@@ -183,19 +183,19 @@ struct DeliveryRule: Sendable {
             indices.count == part.places.count ? part.places : indices.map { part.places[$0] }
         }
         var rejected = answer.dead.map { event, failure in
-            Refused(key: open[index].key(part.places[event]), line: part.batch.events[event], failure: failure)
+            Rejected(key: open[index].key(part.places[event]), line: part.batch.events[event], failure: failure)
         }
         if !rejected.isEmpty { resolve(places(answer.dead.map(\.index)), in: index, isAccepted: false) }
         let accepted = places(answer.accepted)
         if !accepted.isEmpty { resolve(accepted, in: index, isAccepted: true) }
         // Events with the same time stay together.
-        let bits = answer.later.isEmpty ? 0 : random()
+        let bits = answer.throttled.isEmpty ? 0 : random()
         var (unnamed, isNew) = ([EventKey](), false)
-        for (number, failure) in answer.later {
+        for (number, failure) in answer.throttled {
             let key = open[index].key(part.places[number])
             let mark = blame[key]
             // Some transports give each event of a failed request this verdict.
-            if accepted.isEmpty, failure.after == nil, mark.word == nil {
+            if accepted.isEmpty, failure.after == nil, mark.throttle == nil {
                 unnamed.append(key)
                 continue
             }
@@ -203,10 +203,10 @@ struct DeliveryRule: Sendable {
             let wait = pauses.route.wait(Double(mark.tries), .passing, chance: blame.chance, bits)
             let due = now + wait + failure.time
             let named = failure.after == nil ? .past : due
-            blame.change(key) { ($0.tries, $0.due, $0.named, $0.word) = (mark.tries + 1, due, named, failure) }
+            blame.change(key) { ($0.tries, $0.due, $0.named, $0.throttle) = (mark.tries + 1, due, named, failure) }
         }
         if !accepted.isEmpty { rejected += self.accepted(accepted.count, at: now) }
-        if answer.failure != nil || !answer.later.isEmpty {
+        if answer.failure != nil || !answer.throttled.isEmpty {
             open[index].retries += 1
         } else if !accepted.isEmpty {
             open[index].retries = 0
@@ -221,7 +221,7 @@ struct DeliveryRule: Sendable {
         return actions(Dictionary(grouping: rejected, by: \.key.batch), accepted, part.batch.id)
     }
 
-    private mutating func actions(_ rejected: [Batch.ID: [Refused]], _ accepted: [Int], _ id: Batch.ID) -> [Action] {
+    private mutating func actions(_ rejected: [Batch.ID: [Rejected]], _ accepted: [Int], _ id: Batch.ID) -> [Action] {
         var actions: [Action] = []
         for (index, batch) in open.enumerated() where batch.id == id || rejected[batch.id] != nil {
             open[index].isInFlight = true
@@ -238,7 +238,7 @@ struct DeliveryRule: Sendable {
     /// Ends the row. Each failure with a witness blames its events.
     ///
     /// - Returns: the guilty ones.
-    private mutating func accepted(_ count: Int, at now: Duration) -> [Refused] {
+    private mutating func accepted(_ count: Int, at now: Duration) -> [Rejected] {
         blame.countAcceptance()
         blame.forgetOutage(at: now)
         var alone: [EventKey] = []
@@ -270,12 +270,12 @@ struct DeliveryRule: Sendable {
     }
 
     /// Takes a guilty event out of its batch. Nil if it is not guilty.
-    private mutating func reject(_ key: EventKey, isCrowded: Bool) -> Refused? {
+    private mutating func reject(_ key: EventKey, isCrowded: Bool) -> Rejected? {
         guard let index = index(of: key.batch) else { return nil }
         guard var failure = blame.guilt(of: key, isCrowded: isCrowded) else { return nil }
         failure.reason = "the receiver accepts others: \(failure.reason)"
         resolve([key.place], in: index, isAccepted: false)
-        return Refused(key: key, line: open[index].batch.events[key.place], failure: failure)
+        return Rejected(key: key, line: open[index].batch.events[key.place], failure: failure)
     }
 
     private mutating func fail(

@@ -65,7 +65,7 @@ import Testing
             let answer = Answer(
                 .each(isAccepted.map { $0 ? .accepted : .retry(after: .seconds(1)) }), count: places.count)
             let dead = zip(places, isAccepted).filter { !$1 && Bool.random() }.map { place, _ in
-                DeliveryRule.Refused(
+                DeliveryRule.Rejected(
                     key: open[index].key(place), line: open[index].batch.events[place],
                     failure: Answer.Failure(kind: .refused, reason: "no"))
             }

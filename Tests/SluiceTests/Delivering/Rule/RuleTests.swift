@@ -51,11 +51,11 @@ import Testing
         }
 
         @discardableResult
-        mutating func apply(_ verdicts: Verdicts, to part: Part) -> [DeliveryRule.Refused] {
+        mutating func apply(_ verdicts: Verdicts, to part: Part) -> [DeliveryRule.Rejected] {
             let actions = rule.apply(
                 Answer(verdicts, count: part.places.count), to: part, at: now, random: { [bits] in bits })
             rule.settled(part, actions)
-            return actions.flatMap { action -> [DeliveryRule.Refused] in
+            return actions.flatMap { action -> [DeliveryRule.Rejected] in
                 if case .reject(let letters, _) = action { letters } else { [] }
             }
         }
@@ -242,7 +242,7 @@ import Testing
         ])
     func guilt(status: Int, after: Int?, attempts: Int) {
         var bench = Bench([["bad"]] + (0..<40).map { ["good \($0)"] })
-        var (failures, letters) = (0, [DeliveryRule.Refused]())
+        var (failures, letters) = (0, [DeliveryRule.Rejected]())
         for _ in 0..<99 where letters.isEmpty {
             bench.now += .seconds(10_000)
             // In turn, the bad event and a good one directly after an acceptance.

@@ -63,7 +63,7 @@ final class RuleWorld {
     private(set) var arrived: [Int: Duration] = [:]
     /// The events that the receiver took, in their order.
     private(set) var order: [Int] = []
-    private(set) var deadLetters: [(event: Int, letter: DeliveryRule.Refused)] = []
+    private(set) var deadLetters: [(event: Int, letter: DeliveryRule.Rejected)] = []
     /// The times of the answers.
     private(set) var answers: [Duration] = []
     private(set) var requestsUntilLast = 0
