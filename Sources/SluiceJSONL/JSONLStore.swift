@@ -84,7 +84,7 @@ public import Sluice
 ///
 /// ```swift
 /// let repeatable = JSONLStore(at: stateDirectory)
-/// try repeatable.open(in: PipelineEnvironment(random: { 7 }))
+/// try repeatable.open(in: .virtual(VirtualTime(), seed: 42))
 /// ```
 public final class JSONLStore: Store {
     let access: StateAccess

@@ -39,11 +39,10 @@ public protocol TimeSource: Sendable {
 
 /// The sources of time and randomness of a pipeline.
 ///
-/// The default is the operating system. Pass your own in tests, and every run is the same:
+/// The default is the operating system. Pass the sources of SluiceTesting in tests, and every run is the same:
 ///
 /// ```swift
-/// let repeatable = PipelineEnvironment(time: FastClock(), random: { 7 })
-/// let pipeline = try Pipeline(environment: repeatable) {
+/// let pipeline = try Pipeline(environment: .virtual(VirtualTime(), seed: 42)) {
 ///     MemoryStore()
 ///     StdoutTransport()
 /// }
@@ -52,7 +51,8 @@ public struct PipelineEnvironment: Sendable {
     /// The clocks of events and of delivery.
     public var time: any TimeSource
 
-    /// Returns 64 uniformly distributed bits, for event ids and jitter. It is called from any thread.
+    /// Returns 64 uniformly distributed bits, for event ids, pauses and what a route sends next. It is called from any thread.
+    /// Don't return a constant: a route would repeat one choice, and could send a bad event with good ones without end.
     public var random: @Sendable () -> UInt64 {
         get { ownRandom ?? PipelineEnvironment.systemRandom }
         set { ownRandom = newValue }
