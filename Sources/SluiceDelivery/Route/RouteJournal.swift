@@ -113,13 +113,12 @@ struct RouteJournal: Sendable {
     }
 
     /// Reports a failure before a pause, once until the receiver accepts events, or until it needs the host's help. With a reason
-    /// that was reported, a few failures in a row and short pauses are nothing new. While events are searched for, many in a row
-    /// aren't either: the receiver accepts each good event that comes. A row without a pause says nothing against it.
+    /// that was reported, and while events are searched for, only a long row or a long pause is new: in a quiet route, each bad
+    /// event is sent several times until the next good one comes. A row without a pause says nothing against the receiver.
     mutating func reportDoubt(_ failure: Answer.Failure, row: Int, isSearching: Bool, pause: Duration) {
         let kind = failure.kind == .refused ? Diagnostic.Kind.paused : .retrying
         guard doubt == nil || doubt == .retrying && kind == .paused,
-            pause > .seconds(60)
-                || (isSearching ? row >= 64 && pause > .zero : row >= 8 || !doubts.contains(failure.reason))
+            pause > .seconds(60) || row >= 64 && pause > .zero || !isSearching && !doubts.contains(failure.reason)
         else { return }
         doubt = kind
         _ = doubts.add(1, failure.reason)
