@@ -5,7 +5,7 @@ import Testing
 /// Failures and their waits, to the millisecond of virtual time.
 @Suite struct RetryTests {
     @Test(
-        "the wait grows with each failure, up to five minutes, also if the transport cancels its own task",
+        "the wait grows with each failure, up to five minutes, even if the transport cancels its own task",
         arguments: [
             ScriptedTransport.Step.retry, .failure(SluiceError(.inputOutput, "no connection")), .answer(.each([])),
             // A time in the past does not count.
