@@ -21,12 +21,13 @@ struct FileContents {
         guard position < events.count else { return nil }
         lines.removeAll(keepingCapacity: true)
         while position < events.count, lines.count < Self.pieceBytes {
-            lines += events[position].json
+            lines += events[position].bytes
             lines.append(UInt8(ascii: "\n"))
             position += 1
         }
-        guard gzip != nil else { return lines[...] }
-        guard let piece = gzip?.add(lines[...], isLast: position == events.count) else { throw .noMemory }
-        return piece[...]
+        let piece = lines[...].withPlainDates
+        guard gzip != nil else { return piece }
+        guard let compressed = gzip?.add(piece, isLast: position == events.count) else { throw .noMemory }
+        return compressed[...]
     }
 }
