@@ -27,7 +27,7 @@ func properties(_ index: Int) -> Properties {
 /// The largest resident memory of this process in MB.
 func peak() -> Int {
     var usage = rusage()
-    getrusage(RUSAGE_SELF, &usage)
+    getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
     return usage.ru_maxrss / 1_000
 }
 
