@@ -30,13 +30,16 @@ struct FileTransportTests {
         #expect(try lake.paths.flatMap(lake.lines) == stored)
     }
 
-    @Test("dates end with a plain Z, so grep and databases find them")
-    func datesArePlain() async throws {
-        let event = try line(1, ["at": .date(Timestamp(milliseconds: noon)), "text": #"\u005a""#])
-        _ = try await lake.transport().send(Batch(id: 1, events: [event]))
-        let text = try lake.lines(of: try #require(lake.paths.first))[0]
-        #expect(text.contains(#""at":"2026-01-01T12:00:00.000Z""#))
-        #expect(text.contains(#""text":"\\u005a\"""#))
+    @Test("dates end with a plain Z in each piece of a file, so grep and databases find them", arguments: [1, 1_000])
+    func datesArePlain(count: Int) async throws {
+        let events = try (1...count).map { number in
+            try line(number, ["at": .date(Timestamp(milliseconds: noon)), "text": #"\u005a""#])
+        }
+        _ = try await lake.transport().send(Batch(id: 1, events: events))
+        let lines = try lake.lines(of: try #require(lake.paths.first))
+        #expect(lines.count == count)
+        #expect(lines.allSatisfy { $0.contains(#""at":"2026-01-01T12:00:00.000Z""#) })
+        #expect(lines.allSatisfy { $0.contains(#""text":"\\u005a\"""#) })
     }
 
     @Test("a compressed file has one member, which gzip reads")
