@@ -36,11 +36,10 @@ struct StoredFiles {
     /// Adds the files of adopted directories.
     mutating func take(_ claims: [Directories.Claim]) {
         var segments: [Segment] = []
-        let now = directories.continuousTime
         for (directory, listing) in claims {
             directory.segments += listing.segments.count { $0.name.lane.holdsEvents }
             segments += listing.segments.map {
-                let created = directory.continuousTime(of: $0.name) ?? now
+                let created = directory.continuousTime(of: $0.name)
                 return Segment($0.name, created: created, in: directory.path, at: $0.path, fileBytes: $0.bytes)
             }
         }

@@ -192,21 +192,6 @@ struct AgeTests: TimedStoreSuite {
         #expect(try directory.read("\(name)/lock").count < 8_192)
     }
 
-    @Test("a segment of an earlier version with an unknown time is delivered, and gets older while a process runs")
-    func unknownTimeBeginsNow() throws {
-        for waits in [false, true] {
-            try runProcess(0)
-            let segment = try #require(try directory.segments().first)
-            let name = segment.split(separator: "-").dropLast().joined(separator: "-") + "-0.jsonl"
-            try directory.rename(segment, to: name)
-            time.advance(by: .days(30))
-            let store = try opened()
-            if waits { time.advance(by: .days(27)) }
-            #expect(try store.drain() == (waits ? [] : texts([0])))
-            store.store.close()
-        }
-    }
-
     @Test("a huge age limit means never")
     func hugeAgeLimitMeansNever() throws {
         let store = try opened(.interval(milliseconds: .max), maximumAge: .seconds(Int64.max))

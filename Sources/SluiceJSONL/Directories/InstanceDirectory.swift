@@ -128,7 +128,7 @@ final class InstanceDirectory {
 
     private var readings: [StoreClock] {
         let reader = SegmentReader(files: files, encryption: nil)
-        let name = SegmentName(.normal, sequence: 0, created: SegmentName.unknownTime)
+        let name = SegmentName(.normal, sequence: 0, created: Timestamp(milliseconds: 0))
         // Without readings, the names of segments tell their age well enough.
         return attempt(try reader.read(lockPath, limit: 65_536, name).lines.compactMap { StoreClock($0) }, or: [])
     }
@@ -157,10 +157,9 @@ final class InstanceDirectory {
         return Timestamp(milliseconds: now.wholeMilliseconds &+ (clock?.offset ?? 0))
     }
 
-    /// When a segment was created, by the continuous clock; nil if that is unknown.
-    func continuousTime(of name: SegmentName) -> Duration? {
-        if name.created == SegmentName.unknownTime { return nil }
-        return .milliseconds(name.created.milliseconds &- (clock?.offset ?? 0))
+    /// When a segment was created, by the continuous clock.
+    func continuousTime(of name: SegmentName) -> Duration {
+        .milliseconds(name.created.milliseconds &- (clock?.offset ?? 0))
     }
 
     var statusPath: String { "\(path)/\(InstanceDirectory.statusName)" }

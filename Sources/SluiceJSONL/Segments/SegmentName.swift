@@ -9,13 +9,10 @@ struct SegmentName: Hashable {
     let lane: Lane
     /// Ascends over all segments of a root directory that the process knows: sixteen hexadecimal digits.
     let sequence: UInt64
-    /// Decimal milliseconds in the time of the directory's ``StoreClock``, or ``unknownTime``.
+    /// Decimal milliseconds in the time of the directory's ``StoreClock``.
     let created: Timestamp
     /// Whether the file had lines of an earlier segment. A loss of power can bring them back.
     let isReused: Bool
-
-    /// An earlier version used it for segments that were created while the wall clock was implausible.
-    static let unknownTime = Timestamp(milliseconds: 0)
 
     fileprivate typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>
     private static let suffix = ".jsonl"
