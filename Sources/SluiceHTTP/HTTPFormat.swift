@@ -22,27 +22,10 @@ public struct HTTPFormat: Sendable {
     }
 }
 
-extension HTTPFormat: WireFormat {
-    /// Writes the format's request.
-    public func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
-        try wire.encode(batch, into: &request)
-    }
-    /// The format's verdicts.
-    public func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
-        wire.verdicts(for: batch, from: response)
-    }
-    /// The format's endpoints.
-    public func endpoints(for line: EventLine) throws -> [String] { try wire.endpoints(for: line) }
-    /// Checks the format's arguments.
-    public func validate() throws(SluiceError) { try wire.validate() }
-    /// The format's largest batch.
-    public var maximumBatchSize: BatchSize { wire.maximumBatchSize }
-    /// The format's limit.
-    public var maximumBodyBytes: Int { wire.maximumBodyBytes }
-    /// The format's limit.
-    public var maximumEventBytes: Int { wire.maximumEventBytes }
-    /// Whether the format's backend accepts gzip.
-    public var acceptsGzip: Bool { wire.acceptsGzip }
+/// A format of your own can wrap a shipped one, and a shipped one is its own base.
+extension HTTPFormat: FormatWrapper {
+    /// The format itself.
+    public var base: HTTPFormat { self }
 }
 
 extension HTTPFormat: CustomStringConvertible, CustomReflectable {

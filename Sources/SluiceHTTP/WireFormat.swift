@@ -174,22 +174,22 @@ public protocol FormatWrapper: WireFormat {
 extension FormatWrapper {
     /// The base's request.
     public func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
-        try base.encode(batch, into: &request)
+        try base.wire.encode(batch, into: &request)
     }
     /// The base's verdicts.
     public func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
-        base.verdicts(for: batch, from: response)
+        base.wire.verdicts(for: batch, from: response)
     }
     /// The base's endpoints.
-    public func endpoints(for line: EventLine) throws -> [String] { try base.endpoints(for: line) }
+    public func endpoints(for line: EventLine) throws -> [String] { try base.wire.endpoints(for: line) }
     /// Checks the base's arguments.
-    public func validate() throws(SluiceError) { try base.validate() }
+    public func validate() throws(SluiceError) { try base.wire.validate() }
     /// The base's largest batch.
-    public var maximumBatchSize: BatchSize { base.maximumBatchSize }
+    public var maximumBatchSize: BatchSize { base.wire.maximumBatchSize }
     /// The base's limit.
-    public var maximumBodyBytes: Int { base.maximumBodyBytes }
+    public var maximumBodyBytes: Int { base.wire.maximumBodyBytes }
     /// The base's limit.
-    public var maximumEventBytes: Int { base.maximumEventBytes }
+    public var maximumEventBytes: Int { base.wire.maximumEventBytes }
     /// Whether the base's backend accepts gzip.
-    public var acceptsGzip: Bool { base.acceptsGzip }
+    public var acceptsGzip: Bool { base.wire.acceptsGzip }
 }
