@@ -116,11 +116,5 @@ struct HTTPTimeouts: Sendable, Hashable {
 
 extension Duration {
     /// Whole milliseconds, rounded up, between 1 and about 24 days: a range that every system's timers support.
-    var timerMilliseconds: Int {
-        let (seconds, attoseconds) = components
-        guard seconds >= 0 else { return 1 }
-        guard seconds < 2_000_000 else { return 2_000_000_000 }
-        let rest = (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
-        return max(1, Int(seconds * 1_000 + rest))
-    }
+    var timerMilliseconds: Int { Int(min(max(1, inMilliseconds.rounded(.up)), 2_000_000_000)) }
 }
