@@ -46,15 +46,7 @@ struct Lake: Sendable {
 
     /// Removes the parts of files that killed processes have left. A file that is being written is locked.
     private func discardAbandoned() throws(FileError) {
-        for name in try listed(".writing") {
-            let path = "\(writing)/\(name)"
-            do throws(FileError) {
-                let file = try OpenFile(path, .write, in: files)
-                if file.tryLock() { files.discardFile(path) }
-            } catch {
-                // Another process has renamed or removed it.
-            }
-        }
+        for name in try listed(".writing") { files.discardAbandonedFile("\(writing)/\(name)") }
     }
 
     // MARK: Files
@@ -80,41 +72,27 @@ struct Lake: Sendable {
 
     /// Writes a file, or replaces it.
     func write(_ contents: inout FileContents, to name: String, in folder: String) throws(Failure) {
-        var temporary: String?
+        let temporary = "\(writing)/\(String(random(), radix: 36)).tmp"
         do throws(FileError) {
             try makeFolder(".writing")
-            let file: OpenFile
-            (file, temporary) = try makeTemporary()
-            while let piece = try contents.next() { try file.write(piece) }
-            try file.synchronize()
+            let file = try files.makeFile(temporary, mode: 0o666) { file throws(FileError) in
+                while let piece = try contents.next() { try file.write(piece) }
+            }
+            defer { withExtendedLifetime(file) {} }
             try makeFolder(folder)
-            if let temporary { try files.rename(temporary, to: "\(path)/\(folder)/\(name)") }
+            try files.rename(temporary, to: "\(path)/\(folder)/\(name)")
         } catch {
-            if let temporary { files.discardFile(temporary) }
+            files.discardFile(temporary)
             throw .system(error)
         }
-    }
-
-    /// Creates a file and locks it. Before that, a process that starts can take it for an abandoned one.
-    private func makeTemporary() throws(FileError) -> (OpenFile, String) {
-        for _ in 0..<4 {
-            let temporary = "\(writing)/\(String(random(), radix: 36)).tmp"
-            let file = try OpenFile(temporary, [.write, .create, .exclusive], mode: 0o666, in: files)
-            if file.tryLock() { return (file, temporary) }
-            files.discardFile(temporary)
-        }
-        throw .noSuchFile
     }
 
     private func makeFolder(_ folder: String) throws(FileError) {
         var path = path
         for name in folder.split(separator: "/") {
             path += "/\(name)"
-            do throws(FileError) {
-                try files.makeDirectory(path, mode: 0o777)
-            } catch {
-                guard error == .exists else { throw error }
-            }
+            let failure = FileError.of(try files.makeDirectory(path, mode: 0o777))
+            if let failure, failure != .exists { throw failure }
         }
     }
 

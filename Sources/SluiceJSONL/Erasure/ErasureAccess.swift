@@ -49,7 +49,9 @@ struct ErasureAccess: Sendable {
                         if segment.name.isReused { try OpenFile(segment.path, [], in: access.files).synchronize() }
                         return
                     }
-                    _ = try access.files.makeFile(replacement, of: found.rest)
+                    _ = try access.files.makeFile(replacement) { file throws(FileError) in
+                        try file.write(found.rest[...])
+                    }
                     defer { access.files.discardFile(replacement) }
                     events += try access.use { state throws(FileError) in
                         try state.stored.erase(found, in: segment, by: replacement)

@@ -23,12 +23,10 @@ extension FileSystem {
     }
 
     /// Replaces a file as a whole. If this throws, the old bytes are still there.
-    ///
-    /// - Throws: ``FileError/exists`` if another process has taken the temporary file for an abandoned one.
     package func replaceFile(
         _ path: String, by bytes: [UInt8], through temporary: String
     ) throws(FileError) {
-        let file = try makeFile(temporary, of: bytes)
+        let file = try makeFile(temporary) { file throws(FileError) in try file.write(bytes[...]) }
         defer { withExtendedLifetime(file) {} }
         do throws(FileError) {
             try rename(temporary, to: path)
@@ -38,23 +36,32 @@ extension FileSystem {
         }
     }
 
-    /// Makes a file, whose bytes then survive a loss of power. If this throws, no file is left.
-    ///
-    /// - Returns: the open file, with a lock by which others see that it isn't abandoned.
-    /// - Throws: ``FileError/exists`` if another process has taken it for an abandoned one before.
-    package func makeFile(_ path: String, of bytes: [UInt8]) throws(FileError) -> OpenFile {
+    /// Makes a file, whose bytes then survive a loss of power, and returns it open, with a lock by which others see that it isn't
+    /// abandoned. If this throws, no file is left.
+    package func makeFile(
+        _ path: String, mode: UInt32 = 0o600, attempts: Int = 8, _ write: (OpenFile) throws(FileError) -> Void
+    ) throws(FileError) -> OpenFile {
         // An earlier process may have left it.
         discardFile(path)
         do throws(FileError) {
-            let file = try OpenFile(path, [.write, .create, .exclusive], in: self)
+            let file = try OpenFile(path, [.write, .create, .exclusive], mode: mode, in: self)
             guard file.tryLock() else { throw .exists }
-            try file.write(bytes[...])
+            try write(file)
             try file.synchronize()
             return file
         } catch {
             discardFile(path)
-            throw error
+            // Before it is locked, another process can take it for an abandoned one.
+            guard error == .exists, attempts > 1 else { throw error }
+            return try makeFile(path, mode: mode, attempts: attempts - 1, write)
         }
+    }
+
+    /// Removes a file from ``makeFile(_:mode:attempts:_:)`` if the process that has made it was killed. If this fails, the file is
+    /// gone, or not this user's.
+    package func discardAbandonedFile(_ path: String) {
+        let file = attempt(try OpenFile(path, .write, in: self), or: nil)
+        if let file, attempt(try file.lock(), or: false) { discardFile(path) }
     }
 
     /// Removes a file if possible. Use it for files that do no harm if they stay.

@@ -59,7 +59,8 @@ package struct StateFile: Sendable {
             if let status = try fileSystem.statusIfPresent(of: path), status.kind != .file { throw .tooManyLinks }
             let directory = FilePath.parent(of: path)
             try fileSystem.makeDirectories(directory)
-            try replace(path, by: bytes)
+            let temporary = "\(path).\(fileSystem.processID)-\(StateFile.writes.next()).tmp"
+            try fileSystem.replaceFile(path, by: bytes, through: temporary)
             // Without its error, because the new bytes are in place: the write must not be reported as failed.
             _ = FileError.of(try fileSystem.synchronizeDirectory(directory))
         } catch {
@@ -108,16 +109,6 @@ package struct StateFile: Sendable {
         }
     }
 
-    private func replace(_ path: String, by bytes: [UInt8], attempts: Int = 8) throws(FileError) {
-        let number = StateFile.writes.next()
-        do throws(FileError) {
-            try fileSystem.replaceFile(path, by: bytes, through: "\(path).\(fileSystem.processID)-\(number).tmp")
-        } catch {
-            guard error == .exists, attempts > 1 else { throw error }
-            try replace(path, by: bytes, attempts: attempts - 1)
-        }
-    }
-
     /// Removes the temporary files that no living process has locked. They may contain ids of users.
     private func discardAbandonedFiles(of path: String) {
         let directory = FilePath.parent(of: path)
@@ -127,10 +118,7 @@ package struct StateFile: Sendable {
         for name in names where name.hasPrefix(prefix) && name.hasSuffix(".tmp") {
             let number = name.dropFirst(prefix.count).dropLast(4)
             guard number.contains("-"), number.allSatisfy({ $0 == "-" || $0.isNumber }) else { continue }
-            let temporary = "\(directory)/\(name)"
-            // If this fails, it is gone, or not ours.
-            guard let file = attempt(try OpenFile(temporary, .write, in: fileSystem), or: nil) else { continue }
-            if attempt(try file.lock(), or: false) { fileSystem.discardFile(temporary) }
+            fileSystem.discardAbandonedFile("\(directory)/\(name)")
         }
     }
 
