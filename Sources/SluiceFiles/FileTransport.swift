@@ -104,7 +104,7 @@ public final class FileTransport: Transport {
     public func open(
         _ observer: TransportObserver = TransportObserver(), in environment: PipelineEnvironment = PipelineEnvironment()
     ) throws(SluiceError) {
-        try FilePath.require(folder, "the folder of FileTransport")
+        let path = try FilePath.resolved(folder, "the folder of FileTransport", in: files)
         if let maximumAge, maximumAge < .seconds(86_400) || maximumAge > Self.longestAge {
             throw SluiceError(
                 .invalidArgument, "a maximumAge of \(maximumAge) for files: use a day to a thousand years, or nil")
@@ -112,15 +112,6 @@ public final class FileTransport: Transport {
         if gzip, deflater == nil {
             throw SluiceError(
                 .missingLibrary, "FileTransport found no zlib (libz.so.1): install it, or pass gzip: false")
-        }
-        let path: String
-        do throws(FileError) {
-            path = try FilePath.normalized(folder, in: files)
-        } catch {
-            throw SluiceError(
-                .invalidArgument,
-                "the folder \"\(folder)\" is relative, and the working directory can't be found: use an absolute path",
-                cause: error)
         }
         let lake = Lake(path, files, random: environment.random)
         let start = (environment.time.wallTime().clamped, environment.time.continuousTime())

@@ -13,13 +13,7 @@ struct RootDirectory {
         try SluiceError.require(
             RouteName.suffix(for: route) != nil,
             "the name of the route is too long for a directory's name: \(route.prefix(20))…")
-        try FilePath.require(path, "the store's directory")
-        do throws(FileError) {
-            path = try FilePath.normalized(path, in: files)
-        } catch {
-            throw RootDirectory.unavailable(
-                path, "is relative, and the working directory can't be found: use an absolute path", error)
-        }
+        path = try FilePath.resolved(path, "the store's directory", in: files)
         let status = try advising { () throws(FileError) in
             if let present = try files.statusIfPresent(of: path) { return present }
             try files.makeDirectories(path)

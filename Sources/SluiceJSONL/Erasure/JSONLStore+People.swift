@@ -123,11 +123,10 @@ private struct People {
     static let mostReadings = 10
 
     init(_ directory: String, _ encryption: LineEncryption?) throws(SluiceError) {
-        try FilePath.require(directory, "the store's directory")
         let files = SystemFileSystem()
+        let path = try FilePath.resolved(directory, "the store's directory", in: files)
         reader = SegmentReader(files: files, encryption: encryption)
         do throws(FileError) {
-            let path = try FilePath.normalized(directory, in: files)
             instances = try files.list(path).sorted().filter { RouteName.route(ofDirectory: $0) != nil }
                 .map { "\(path)/\($0)" }
         } catch {

@@ -83,6 +83,23 @@ package enum FilePath {
         return nil
     }
 
+    /// Returns the absolute path of one that a host passes: see ``normalized(_:in:)``.
+    ///
+    /// - Throws: ``SluiceError/Code/invalidArgument`` with the name of the argument, the path and advice.
+    package static func resolved(
+        _ path: String, _ argument: String, in fileSystem: some FileSystem
+    ) throws(SluiceError) -> String {
+        try require(path, argument)
+        do throws(FileError) {
+            return try normalized(path, in: fileSystem)
+        } catch {
+            throw SluiceError(
+                .invalidArgument,
+                "\(argument) \"\(path)\" is relative, and the working directory can't be found: use an absolute path",
+                cause: error)
+        }
+    }
+
     /// Returns the absolute path, as ``normalized(_:in:)`` does. A path that is invalid or can't be resolved stays as it is,
     /// and its first use throws.
     package static func absolute(_ path: String, in fileSystem: some FileSystem) -> String {
