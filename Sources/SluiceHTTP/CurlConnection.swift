@@ -51,8 +51,7 @@
             // be taken for the response to the next request.
             isClean = isComplete && 200...299 ~= response.status && !result.is_early && !response.hasExcess
             return HTTPResponse(
-                status: response.status, headers: HTTPResponse.headers(ofHead: response.head), body: response.body,
-                isComplete: isComplete)
+                status: response.status, headers: response.headers, body: response.body, isComplete: isComplete)
         }
 
         private func failure(_ result: sluice_curl_result, _ response: ReceivedResponse) -> String? {

@@ -21,8 +21,8 @@ struct RetryAfterTests {
 
     @Test("seconds and dates are read, invalid texts are ignored", arguments: table)
     func headerIsParsed(text: String, expected: Duration?) {
-        let head = "HTTP/1.1 503 Busy\r\ndate: Sun, 06 Nov 1994 08:49:37 GMT\r\nretry-after:\(text)\r\n\r\n"
-        let response = HTTPResponse(status: 503, headers: HTTPResponse.headers(ofHead: Array(head.utf8)))
+        let lines = ["date: Sun, 06 Nov 1994 08:49:37 GMT\r\n", "retry-after:\(text)\r\n"]
+        let response = HTTPResponse(status: 503, headers: lines.compactMap { HTTPResponse.header(in: Array($0.utf8)) })
         #expect(response.verdict == .retry(after: expected))
     }
 

@@ -43,14 +43,12 @@ extension HTTPResponse: CustomStringConvertible, CustomReflectable {
 }
 
 extension HTTPResponse {
-    /// Parses the header fields of a head whose first line is the status line. Invalid lines are skipped.
-    static func headers(ofHead head: some BidirectionalCollection<UInt8>) -> [(name: String, value: String)] {
-        let isSpace: (UInt8) -> Bool = { [0x20, 0x09, 0x0D].contains($0) }
-        return head.split(separator: UInt8(ascii: "\n")).dropFirst().compactMap { line in
-            guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex else { return nil }
-            let value = line[line.index(after: colon)...].drop(while: isSpace)
-            let end = value.lastIndex { !isSpace($0) }.map { value.index(after: $0) } ?? value.startIndex
-            return (String(decoding: line[..<colon], as: UTF8.self), String(decoding: value[..<end], as: UTF8.self))
-        }
+    /// Parses the header field in a line of a head. Nil for an invalid line.
+    static func header(in line: some BidirectionalCollection<UInt8>) -> (name: String, value: String)? {
+        let isSpace: (UInt8) -> Bool = { [0x20, 0x09, 0x0A, 0x0D].contains($0) }
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex else { return nil }
+        let value = line[line.index(after: colon)...].drop(while: isSpace)
+        let end = value.lastIndex { !isSpace($0) }.map { value.index(after: $0) } ?? value.startIndex
+        return (String(decoding: line[..<colon], as: UTF8.self), String(decoding: value[..<end], as: UTF8.self))
     }
 }

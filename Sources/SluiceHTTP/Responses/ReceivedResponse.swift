@@ -11,8 +11,8 @@
 
         /// The status of the last head, or 0.
         private(set) var status = 0
-        /// The lines of the last head, the status line first.
-        private(set) var head: [UInt8] = []
+        /// The header fields of the last head.
+        private(set) var headers: [(name: String, value: String)] = []
         private(set) var body: [UInt8] = []
         private(set) var isHeadComplete = false
         /// Whether the body is longer than the limit.
@@ -22,8 +22,6 @@
         /// Why the request must end.
         private(set) var refusal: String?
 
-        /// The body's length in bytes, as the head announces it.
-        private var length: Int64?
         private var headTotal = 0
         private var chunks: ChunkedBody?
         private var framing = 0
@@ -34,22 +32,40 @@
         mutating func takeHead(_ line: UnsafeRawBufferPointer) -> Bool {
             headTotal += line.count
             guard headTotal <= Self.headLimit else { return refuse("the response's head is too long") }
-            let status = Self.status(of: line)
-            if isHeadComplete {
-                // Trailers arrive here too. They are not used.
-                guard status != nil else { return true }
-                head.removeAll(keepingCapacity: true)
-                isHeadComplete = false
-                (chunks, length) = (nil, nil)
+            if status == 0 || isHeadComplete {
+                guard let next = Self.status(of: line) else {
+                    // Trailers arrive here too. They are not used.
+                    return isHeadComplete ? true : refuse("the response has no status line")
+                }
+                (status, headers, isHeadComplete, chunks) = (next, [], false, nil)
+                return true
             }
-            if head.isEmpty {
-                guard let status else { return refuse("the response has no status line") }
-                self.status = status
+            guard line.elementsEqual("\n".utf8) || line.elementsEqual("\r\n".utf8) else {
+                if let header = HTTPResponse.header(in: line) { headers.append(header) }
+                return true
             }
-            head.append(contentsOf: line)
-            if Self.announcesChunks(line) { chunks = ChunkedBody() }
-            guard takeLength(line) else { return refuse("the response's Content-Length is invalid") }
-            isHeadComplete = line.elementsEqual("\n".utf8) || line.elementsEqual("\r\n".utf8)
+            isHeadComplete = takeFraming()
+            return isHeadComplete
+        }
+
+        /// Reads where the body ends (RFC 9112, 6). libcurl may read until the connection is closed for a `Content-Length` that is no
+        /// number, and takes the last one of several: a truncated body would look complete. The same number may be repeated.
+        private mutating func takeFraming() -> Bool {
+            var length: Int64?
+            for (name, value) in headers {
+                let isLength = name.isSameHeaderName(as: "content-length")
+                guard isLength || name.isSameHeaderName(as: "transfer-encoding") else { continue }
+                for part in value.split(separator: ",", omittingEmptySubsequences: false) {
+                    let word = part.split { $0 == " " || $0 == "\t" }.joined(separator: " ")
+                    if !isLength {
+                        if word.isSameHeaderName(as: "chunked") { chunks = ChunkedBody() }
+                    } else if word.isDigits, let number = Int64(word), number == length ?? number {
+                        length = number
+                    } else {
+                        return refuse("the response's Content-Length is invalid")
+                    }
+                }
+            }
             return true
         }
 
@@ -105,42 +121,6 @@
             let digits = line[(space + 1)..<(space + 4)]
             guard digits.allSatisfy(\.isDigit) else { return nil }
             return digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
-        }
-
-        /// The value of a header with this name in lowercase.
-        private static func value(
-            of name: String, in line: UnsafeRawBufferPointer
-        ) -> Slice<UnsafeRawBufferPointer>? {
-            let name = name.utf8
-            guard line.count > name.count, line[name.count] == UInt8(ascii: ":"),
-                zip(line, name).allSatisfy({ $0.lowercased == $1 })
-            else { return nil }
-            return line[(name.count + 1)...]
-        }
-
-        private static func announcesChunks(_ line: UnsafeRawBufferPointer) -> Bool {
-            guard let value = value(of: "transfer-encoding", in: line) else { return false }
-            return value.indices.contains { value[$0...].starts(with: "chunked".utf8) { $0.lowercased == $1 } }
-        }
-
-        /// Takes a `Content-Length` (RFC 9110, 8.6). libcurl may read until the connection is closed for one that is no number,
-        /// and takes the last one of several: a truncated body would look complete.
-        ///
-        /// - Returns: false if a value is no number, or differs from an earlier one. The same number may be repeated.
-        private mutating func takeLength(_ line: UnsafeRawBufferPointer) -> Bool {
-            guard var value = Self.value(of: "content-length", in: line) else { return true }
-            while let last = value.last, last == UInt8(ascii: "\r") || last == UInt8(ascii: "\n") { value.removeLast() }
-            let isSpace: (UInt8) -> Bool = { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
-            return value.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).allSatisfy { part in
-                var digits = part.drop(while: isSpace)
-                while let last = digits.last, isSpace(last) { digits.removeLast() }
-                // Int64 also takes a sign.
-                guard digits.count <= 19, digits.allSatisfy(\.isDigit),
-                    let number = Int64(String(decoding: digits, as: UTF8.self)), length == nil || length == number
-                else { return false }
-                length = number
-                return true
-            }
         }
     }
 
