@@ -104,7 +104,7 @@ public final class FileTransport: Transport {
     public func open(
         _ observer: TransportObserver = TransportObserver(), in environment: PipelineEnvironment = PipelineEnvironment()
     ) throws(SluiceError) {
-        let path = try FilePath.resolved(folder, "the folder of FileTransport", in: files)
+        try FilePath.require(folder, "the folder of FileTransport")
         if let maximumAge, maximumAge < .seconds(86_400) || maximumAge > Self.longestAge {
             throw SluiceError(
                 .invalidArgument, "a maximumAge of \(maximumAge) for files: use a day to a thousand years, or nil")
@@ -113,7 +113,7 @@ public final class FileTransport: Transport {
             throw SluiceError(
                 .missingLibrary, "FileTransport found no zlib (libz.so.1): install it, or pass gzip: false")
         }
-        let lake = Lake(path, files, random: environment.random)
+        let lake = Lake(folder, files, random: environment.random)
         let start = (environment.time.wallTime().clamped, environment.time.continuousTime())
         state.withLock { $0 = State(lake: lake, time: environment.time, start: start, observer: observer) }
     }

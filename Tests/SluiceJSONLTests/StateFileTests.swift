@@ -59,7 +59,8 @@ struct StateFileTests {
         let place = Persistence.file("\(directory.path)/./\(name)").places[0]
         try place.write("item", [1])
         #expect(directory.names == [name])
-        #expect(throws: Never.self) { try FilePath.require("./\(name)/a", "the path") }
+        let path = FilePath.absolute("./\(name)/a", in: SystemFileSystem())
+        #expect(throws: Never.self) { try FilePath.require(path, "the path") }
     }
 
     @Test("a failed write leaves the old contents and no other file")

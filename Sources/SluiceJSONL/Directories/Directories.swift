@@ -11,7 +11,7 @@ struct Directories {
     let files: any FileSystem
     let environment: PipelineEnvironment
     var ownDirectory: InstanceDirectory?
-    var root: RootDirectory
+    let root: RootDirectory
     /// The own directory and the adopted ones. With the last reference to a directory its lock is released.
     var claimed: [String: InstanceDirectory] = [:]
     /// They belong to processes that may end, or are too large or too many to adopt now.

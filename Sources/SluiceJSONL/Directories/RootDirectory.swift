@@ -2,18 +2,18 @@ internal import Sluice
 
 /// The directory that the host passes to the store. Several processes may share it.
 struct RootDirectory {
-    private(set) var path: String
+    let path: String
     let route: String
     let files: any FileSystem
 
     /// Creates the directory if it is missing, and checks its owner and permissions.
     ///
     /// - Throws: ``SluiceError/Code/storageUnavailable`` with advice; ``SluiceError/Code/invalidArgument`` for an invalid path.
-    mutating func prepare() throws(SluiceError) {
+    func prepare() throws(SluiceError) {
         try SluiceError.require(
             RouteName.suffix(for: route) != nil,
             "the name of the route is too long for a directory's name: \(route.prefix(20))…")
-        path = try FilePath.resolved(path, "the store's directory", in: files)
+        try FilePath.require(path, "the store's directory")
         let status = try advising { () throws(FileError) in
             if let present = try files.statusIfPresent(of: path) { return present }
             try files.makeDirectories(path)

@@ -124,7 +124,8 @@ private struct People {
 
     init(_ directory: String, _ encryption: LineEncryption?) throws(SluiceError) {
         let files = SystemFileSystem()
-        let path = try FilePath.resolved(directory, "the store's directory", in: files)
+        let path = FilePath.absolute(directory, in: files)
+        try FilePath.require(path, "the store's directory")
         reader = SegmentReader(files: files, encryption: encryption)
         do throws(FileError) {
             instances = try files.list(path).sorted().filter { RouteName.route(ofDirectory: $0) != nil }

@@ -51,11 +51,14 @@ package enum FilePath {
         return [Identity(path.utf8)]
     }
 
-    /// Checks a path that a host passes.
+    /// Checks a path from ``absolute(_:in:)``.
     ///
     /// - Throws: ``SluiceError/Code/invalidArgument`` with the name of the argument, the path and advice.
     package static func require(_ path: String, _ argument: String) throws(SluiceError) {
-        if let flaw = flaw(of: path) { throw SluiceError(.invalidArgument, "\(argument) \"\(path)\" \(flaw)") }
+        let isRelative = !path.hasPrefix("/")
+        let problem = "is relative, and the working directory can't be found: use an absolute path"
+        guard let flaw = flaw(of: path) ?? (isRelative ? problem : nil) else { return }
+        throw SluiceError(.invalidArgument, "\(argument) \"\(path)\" \(flaw)")
     }
 
     /// Why a path is invalid, and how to correct it; nil if it is valid.
@@ -83,35 +86,13 @@ package enum FilePath {
         return nil
     }
 
-    /// Returns the absolute path of one that a host passes: see ``normalized(_:in:)``.
-    ///
-    /// - Throws: ``SluiceError/Code/invalidArgument`` with the name of the argument, the path and advice.
-    package static func resolved(
-        _ path: String, _ argument: String, in fileSystem: some FileSystem
-    ) throws(SluiceError) -> String {
-        try require(path, argument)
-        do throws(FileError) {
-            return try normalized(path, in: fileSystem)
-        } catch {
-            throw SluiceError(
-                .invalidArgument,
-                "\(argument) \"\(path)\" is relative, and the working directory can't be found: use an absolute path",
-                cause: error)
-        }
-    }
-
-    /// Returns the absolute path, as ``normalized(_:in:)`` does. A path that is invalid or can't be resolved stays as it is,
-    /// and its first use throws.
+    /// Returns the absolute path of one that a host passes, without slashes at the end, which would follow a symbolic link. It stays
+    /// valid if the working directory changes. A path that is invalid or can't be resolved stays as it is: ``require(_:_:)`` throws.
     package static func absolute(_ path: String, in fileSystem: some FileSystem) -> String {
-        attempt(try normalized(path, in: fileSystem), or: path)
-    }
-
-    /// The absolute path without slashes at the end, which would follow a symbolic link. It stays valid if the working
-    /// directory changes.
-    package static func normalized(_ path: String, in fileSystem: some FileSystem) throws(FileError) -> String {
-        guard flaw(of: path) == nil else { throw .invalidArgument }
-        var path = path
-        if !path.hasPrefix("/") { path = try fileSystem.currentDirectory() + "/" + path }
+        let isRelative = !path.hasPrefix("/")
+        let directory = isRelative ? attempt(try fileSystem.currentDirectory(), or: nil) : ""
+        guard let directory, flaw(of: path) == nil else { return path }
+        var path = isRelative ? "\(directory)/\(path)" : path
         while path.utf8.count > 1, path.hasSuffix("/") { path.removeLast() }
         return path
     }

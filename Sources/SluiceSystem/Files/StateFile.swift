@@ -34,8 +34,7 @@ package struct StateFile: Sendable {
     /// processes that were killed during a write.
     package func read(removingAbandonedFiles: Bool = true) throws(SluiceError) -> [UInt8]? {
         do throws(FileError) {
-            let path = try normalizedPath()
-            if removingAbandonedFiles { discardAbandonedFiles(of: path) }
+            if removingAbandonedFiles { discardAbandonedFiles() }
             let file = try OpenFile(path, [], in: fileSystem)
             let status = try file.status()
             guard status.kind == .file else { throw .invalidArgument }
@@ -53,9 +52,8 @@ package struct StateFile: Sendable {
     package func write(_ bytes: [UInt8]) throws(SluiceError) {
         try SluiceError.require(
             bytes.count <= StateFile.maximumBytes,
-            "\(self.path) would take \(bytes.count) bytes, more than it may have: keep less there")
+            "\(path) would take \(bytes.count) bytes, more than it may have: keep less there")
         do throws(FileError) {
-            let path = try normalizedPath()
             if let status = try fileSystem.statusIfPresent(of: path), status.kind != .file { throw .tooManyLinks }
             let directory = FilePath.parent(of: path)
             try fileSystem.makeDirectories(directory)
@@ -77,7 +75,6 @@ package struct StateFile: Sendable {
     ///   the file either.
     package func lock() throws(SluiceError) -> OpenFile? {
         do throws(FileError) {
-            let path = try normalizedPath()
             try fileSystem.makeDirectories(FilePath.parent(of: path))
             for attempt in 1...StateFile.maximumLockAttempts {
                 // Opened each time, because another process may have removed the file.
@@ -99,8 +96,7 @@ package struct StateFile: Sendable {
     /// no such file.
     package func remove() throws(SluiceError) {
         do throws(FileError) {
-            let path = try normalizedPath()
-            discardAbandonedFiles(of: path)
+            discardAbandonedFiles()
             guard try fileSystem.statusIfPresent(of: path) != nil else { return }
             try fileSystem.removeFile(path)
             _ = FileError.of(try fileSystem.synchronizeDirectory(FilePath.parent(of: path)))
@@ -110,7 +106,7 @@ package struct StateFile: Sendable {
     }
 
     /// Removes the temporary files that no living process has locked. They may contain ids of users.
-    private func discardAbandonedFiles(of path: String) {
+    private func discardAbandonedFiles() {
         let directory = FilePath.parent(of: path)
         let prefix = path.dropFirst(directory == "/" ? 1 : directory.count + 1) + "."
         // With the dot, it follows a symbolic link. If it is missing, or can only be searched, reading the file tells.
@@ -122,19 +118,7 @@ package struct StateFile: Sendable {
         }
     }
 
-    private func normalizedPath() throws(FileError) -> String {
-        // A relative path would lead to another file when the working directory changes.
-        guard path.hasPrefix("/") else { throw .invalidArgument }
-        return try FilePath.normalized(path, in: fileSystem)
-    }
-
     private func failure(_ problem: String, _ error: FileError) -> SluiceError {
-        guard path.hasPrefix("/") else {
-            return SluiceError(
-                .storageUnavailable,
-                "the file \(path) \(problem): its path is relative, and the working directory can't be found: use an "
-                    + "absolute path", cause: error)
-        }
         let advice =
             switch error {
             case .tooManyLinks, .invalidArgument: "put a regular file of this user's there, or another path here"
