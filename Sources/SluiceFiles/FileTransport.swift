@@ -171,7 +171,7 @@ public final class FileTransport: Transport {
     private func write(_ group: Group, of batch: Batch, to lake: Lake) -> [Settled] {
         let events = group.events[...]
         var place = "the folder \"\(lake.path)\""
-        do throws(Lake.Failure) {
+        do throws(FileError) {
             try lake.enter()
             place = "\(group.folder) of \(place)"
             removeExpired(in: lake)
@@ -192,18 +192,18 @@ public final class FileTransport: Transport {
         }
     }
 
-    private func verdict(on failure: Lake.Failure, _ place: String) -> Verdict {
+    private func verdict(on failure: FileError, _ place: String) -> Verdict {
         switch failure {
-        case .gone:
+        case .stale:
             return .hold(reason: "\(place) is gone, or another one is in its place: restore it, or restart without it")
-        case .system(.fileTooLarge): return .tooLarge(reason: "the file is too large for \(place)")
-        case .system(.noSpace), .system(.quotaExceeded):
+        case .fileTooLarge: return .tooLarge(reason: "the file is too large for \(place)")
+        case .noSpace, .quotaExceeded:
             return .hold(reason: "\(place) is on a full disk: free some space")
-        case .system(.readOnly), .system(.accessDenied), .system(.notPermitted):
+        case .readOnly, .accessDenied, .notPermitted:
             return .hold(
                 reason: "\(place) can't be written to: give this process's user the right to, or use another one")
-        case .system(let error) where error.isPassing: return .retry(reason: "\(place) can't be opened now: \(error)")
-        case .system(let error): return .hold(reason: "\(place) can't be used (\(error)): check its drive and its path")
+        case _ where failure.isPassing: return .retry(reason: "\(place) can't be opened now: \(failure)")
+        default: return .hold(reason: "\(place) can't be used (\(failure)): check its drive and its path")
         }
     }
 }

@@ -15,38 +15,28 @@ struct Lake: Sendable {
         (self.path, self.files, self.random) = (path, files, random)
     }
 
-    /// Why the lake can't be used.
-    enum Failure: Error {
-        /// The folder was there before. A folder that was not mounted again must not be replaced by an empty one.
-        case gone
-        case system(FileError)
-    }
-
     private var writing: String { path + "/.writing" }
 
     // MARK: The folder
 
     /// Finds the folder, or makes it at its first use, for this user only. Its contents get the permissions of the process's
     /// umask, so the folder alone decides who can read the events.
-    func enter() throws(Failure) {
+    ///
+    /// - Throws: ``FileError/stale`` if the folder was there before and isn't now. A folder that was not mounted again must not be
+    ///   replaced by an empty one.
+    func enter() throws(FileError) {
         let known = identity.withLock(\.self)
-        if known == nil {
-            try system { () throws(FileError) in
-                if try files.statusIfPresent(of: "\(path)/.") == nil {
-                    try files.makeDirectories(path)
-                    try files.synchronizeDirectory(FilePath.parent(of: path))
-                }
-            }
+        if known == nil, try files.statusIfPresent(of: "\(path)/.") == nil {
+            try files.makeDirectories(path)
+            try files.synchronizeDirectory(FilePath.parent(of: path))
         }
-        let status = try system { () throws(FileError) in try files.statusIfPresent(of: "\(path)/.") }
-        guard let status, known ?? [status.device, status.inode] == [status.device, status.inode] else { throw .gone }
-        if known == nil { try system(discardAbandoned) }
+        let status = try files.statusIfPresent(of: "\(path)/.")
+        guard let status, known ?? [status.device, status.inode] == [status.device, status.inode] else { throw .stale }
+        if known == nil {
+            // The parts of files that killed processes have left. A file that is being written is locked.
+            for name in try listed(".writing") { files.discardAbandonedFile("\(writing)/\(name)") }
+        }
         identity.withLock { $0 = [status.device, status.inode] }
-    }
-
-    /// Removes the parts of files that killed processes have left. A file that is being written is locked.
-    private func discardAbandoned() throws(FileError) {
-        for name in try listed(".writing") { files.discardAbandonedFile("\(writing)/\(name)") }
     }
 
     // MARK: Files
@@ -64,14 +54,14 @@ struct Lake: Sendable {
     /// Returns how many of the first events of a batch are in the folder's files.
     ///
     /// After a crash, events of the last file come once more, at the beginning of a batch that can have more events.
-    func overlap(of batch: Batch, in folder: String) throws(Failure) -> Int {
+    func overlap(of batch: Batch, in folder: String) throws(FileError) -> Int {
         guard let first = batch.events.first?.id?.description else { return 0 }
-        let names = try system { () throws(FileError) in try listed(folder).filter { $0.hasPrefix(first) } }
+        let names = try listed(folder).filter { $0.hasPrefix(first) }
         return names.compactMap { EventFile(name: $0)?.overlap(with: batch) }.max() ?? 0
     }
 
     /// Writes a file, or replaces it.
-    func write(_ contents: inout FileContents, to name: String, in folder: String) throws(Failure) {
+    func write(_ contents: inout FileContents, to name: String, in folder: String) throws(FileError) {
         let temporary = "\(writing)/\(String(random(), radix: 36)).tmp"
         do throws(FileError) {
             try makeFolder(".writing")
@@ -83,7 +73,7 @@ struct Lake: Sendable {
             try files.rename(temporary, to: "\(path)/\(folder)/\(name)")
         } catch {
             files.discardFile(temporary)
-            throw .system(error)
+            throw error
         }
     }
 
@@ -97,17 +87,11 @@ struct Lake: Sendable {
     }
 
     /// Makes the names in a folder, and its own name, survive a loss of power.
-    func synchronize(_ folder: String) throws(Failure) {
-        try system { () throws(FileError) in
-            let folder = "\(path)/\(folder)"
-            for folder in [folder] + FilePath.ancestors(of: folder) where folder.utf8.count >= path.utf8.count {
-                try files.synchronizeDirectory(folder)
-            }
+    func synchronize(_ folder: String) throws(FileError) {
+        let folder = "\(path)/\(folder)"
+        for folder in [folder] + FilePath.ancestors(of: folder) where folder.utf8.count >= path.utf8.count {
+            try files.synchronizeDirectory(folder)
         }
-    }
-
-    private func system<Result>(_ body: () throws(FileError) -> Result) throws(Failure) -> Result {
-        do throws(FileError) { return try body() } catch { throw .system(error) }
     }
 }
 

@@ -15,7 +15,7 @@ extension SimulatedProcess {
         try perform(.removeFile) { disk throws(FileError) in
             guard let node = disk.node(path) else { throw .noSuchFile }
             guard case .directory(let directory)? = disk.nodes[node] else { throw .notADirectory }
-            guard directory.entries.isEmpty else { throw .notEmpty }
+            guard directory.entries.isEmpty else { throw .exists }
             disk.remove(path)
         }
     }

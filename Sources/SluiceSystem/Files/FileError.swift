@@ -10,12 +10,12 @@ package struct FileError: Error, Sendable, Hashable {
 
     package static let noSuchFile = FileError(ENOENT)
     package static let exists = FileError(EEXIST)
-    package static let notEmpty = FileError(ENOTEMPTY)
     package static let notADirectory = FileError(ENOTDIR)
     package static let tooManyLinks = FileError(ELOOP)
     package static let accessDenied = FileError(EACCES)
     package static let notPermitted = FileError(EPERM)
     package static let readOnly = FileError(EROFS)
+    package static let stale = FileError(ESTALE)
     package static let badDescriptor = FileError(EBADF)
     package static let noSpace = FileError(ENOSPC)
     package static let fileTooLarge = FileError(EFBIG)
