@@ -130,7 +130,7 @@ public final class HTTPTransport: Transport {
                 results.append((events + others.flatMap(\.events), verdicts))
             } catch {
                 guard !results.isEmpty else { throw error }
-                results.append((requests.flatMap(\.events), .all(.retry(after: nil, reason: error.reason))))
+                results.append((requests.flatMap(\.events), .all(.retry(error))))
                 break
             }
         }
@@ -147,7 +147,7 @@ public final class HTTPTransport: Transport {
             do {
                 answer = try await send(Batch(batch, part), blank)
             } catch {
-                answer = .all(.retry(after: nil, reason: error.reason))
+                answer = .all(.retry(error))
             }
             if answer.isOfReceiver { break }
             for (index, verdict) in zip(part, answer.list(of: part.count)) { list[index] = verdict }
@@ -181,7 +181,7 @@ public final class HTTPTransport: Transport {
                 if parts.count > 1 { verdicts = await send(parts, of: sent, blank, verdicts) }
             } catch let error where !unsendable.isEmpty && !(error is CancellationError) {
                 // The verdict on an unsendable event doesn't depend on the receiver.
-                verdicts = .all(.retry(after: nil, reason: error.reason))
+                verdicts = .all(.retry(error))
             }
         }
         return verdicts.inserting(unsendable: unsendable, of: batch.events.count)
@@ -251,13 +251,6 @@ public final class HTTPTransport: Transport {
             request.url == refused.url && request.body == refused.body
             && request.headers.elementsEqual(refused.headers, by: ==)
         return isSame ? nil : request
-    }
-}
-
-extension Error {
-    /// A text for logs. The texts of other errors may contain secrets.
-    fileprivate var reason: String {
-        (self as? SluiceError)?.description ?? "\(type(of: self)), its text is kept out of logs"
     }
 }
 

@@ -54,6 +54,11 @@ public struct Verdict: Sendable, Hashable {
         Verdict(kind: .retry(after: after), reason: reason)
     }
 
+    /// There was no response. The text of a foreign error may contain data that must not be logged.
+    package static func retry(_ error: any Error) -> Verdict {
+        .retry(reason: (error as? SluiceError)?.reason ?? "\(type(of: error)); its text is not logged")
+    }
+
     /// The receiver refused this event for good. It becomes a dead letter immediately if the receiver has accepted another
     /// event of the request, or would without it. Otherwise it has failed alone, or, as the verdict for the request, with the others.
     public static func rejected(reason: String) -> Verdict { Verdict(kind: .rejected, reason: reason) }

@@ -54,9 +54,7 @@ struct Worker {
         do {
             return try await CurrentSend.$current.withValue(currentSend) { try await route.transport.send(batch) }
         } catch {
-            // The text of a foreign error may contain data that must not be logged.
-            let reason = (error as? SluiceError)?.reason ?? "\(type(of: error)); its text is not logged"
-            return .all(.retry(reason: reason))
+            return .all(.retry(error))
         }
     }
 
