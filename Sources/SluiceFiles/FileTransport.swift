@@ -193,18 +193,9 @@ public final class FileTransport: Transport {
     }
 
     private func verdict(on failure: FileError, _ place: String) -> Verdict {
-        switch failure {
-        case .stale:
-            return .hold(reason: "\(place) is gone, or another one is in its place: restore it, or restart without it")
-        case .fileTooLarge: return .tooLarge(reason: "the file is too large for \(place)")
-        case .noSpace, .quotaExceeded:
-            return .hold(reason: "\(place) is on a full disk: free some space")
-        case .readOnly, .accessDenied, .notPermitted:
-            return .hold(
-                reason: "\(place) can't be written to: give this process's user the right to, or use another one")
-        case _ where failure.isPassing: return .retry(reason: "\(place) can't be opened now: \(failure)")
-        default: return .hold(reason: "\(place) can't be used (\(failure)): check its drive and its path")
-        }
+        if failure == .fileTooLarge { return .tooLarge(reason: "the file is too large for \(place)") }
+        let reason = "\(place) \(failure.advice) (\(failure))"
+        return failure.isPassing ? .retry(reason: reason) : .hold(reason: reason)
     }
 }
 

@@ -58,7 +58,7 @@ struct FolderFaultTests {
         lake.files.limitSpace(to: space)
         let verdict = try await transport.send(batch(0..<3)).list(3)[0]
         let place = #"date=2026-01-01 of the folder "\#(lake.path)""#
-        #expect(verdict == .hold(reason: "\(place) is on a full disk: free some space"))
+        #expect(verdict == .hold(reason: "\(place) is on a full disk: free some space (\(FileError.noSpace))"))
         #expect(lake.paths.isEmpty)
         lake.files.heal()
         #expect(try await transport.send(batch(0..<3)) == .all(.accepted))

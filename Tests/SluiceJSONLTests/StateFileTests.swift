@@ -34,7 +34,7 @@ struct StateFileTests {
     @Test(
         "a path that cannot hold a file is an error with advice",
         arguments: [
-            ("/dev/null/state", "another path"), ("/dev/zero", "another path"),
+            ("/dev/null/state", "a path that consists of directories"), ("/dev/zero", "another path"),
         ])
     func unusablePathIsAnError(path: String, advice: String) {
         let file = StateFile(path: path)

@@ -66,18 +66,9 @@ struct RootDirectory {
     }
 
     func unavailable(_ error: FileError) -> SluiceError {
-        let advice =
-            switch error {
-            case .accessDenied, .notPermitted: "can't be written to by this user: chmod it, or use another directory"
-            case .readOnly: "is on a read-only file system: use a directory elsewhere"
-            case .notADirectory: "has a file among its parents: use a path that consists of directories"
-            case .tooManyLinks: "contains a symbolic link: use the directory that it leads to"
-            case .invalidArgument, .notSupported:
-                "can't be synchronized there: use a local directory, or another durability"
-            case .noSpace, .quotaExceeded: "is on a full file system: free some space"
-            default: "can't be used: use a local directory that this user can write to"
-            }
-        return RootDirectory.unavailable(path, advice, error)
+        let isUnsynchronized = error == .invalidArgument || error == .notSupported
+        let advice = "can't be synchronized there: use a local directory, or another durability"
+        return RootDirectory.unavailable(path, isUnsynchronized ? advice : error.advice, error)
     }
 
     private static func unavailable(_ path: String, _ flaw: String, _ cause: FileError? = nil) -> SluiceError {

@@ -29,6 +29,20 @@ package struct FileError: Error, Sendable, Hashable {
 
     /// Whether the process or the system lacks something that it may soon have: the error says nothing about the file.
     package var isPassing: Bool { [.tooManyOpenFiles, .tooManyOpenFilesInSystem, .noMemory].contains(self) }
+
+    /// The end of a sentence about a path: why it can't be used, and how to solve that.
+    package var advice: String {
+        switch self {
+        case .accessDenied, .notPermitted: "can't be written to by this user: chmod it, or use another one"
+        case .readOnly: "can't be written to, because its file system is read-only: use another one"
+        case .noSpace, .quotaExceeded: "is on a full disk: free some space"
+        case .notADirectory: "has a file among its parents: use a path that consists of directories"
+        case .tooManyLinks: "contains a symbolic link: use the path that it leads to"
+        case .stale: "is gone, or another one is in its place: restore it, or restart without it"
+        case _ where isPassing: "can't be opened now"
+        default: "can't be used: check its drive and its path"
+        }
+    }
 }
 
 extension FileError: CustomStringConvertible {

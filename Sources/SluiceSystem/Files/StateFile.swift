@@ -119,13 +119,8 @@ package struct StateFile: Sendable {
     }
 
     private func failure(_ problem: String, _ error: FileError) -> SluiceError {
-        let advice =
-            switch error {
-            case .tooManyLinks, .invalidArgument: "put a regular file of this user's there, or another path here"
-            case .accessDenied, .notPermitted, .readOnly: "choose a directory that this user may write to"
-            case .noSpace, .quotaExceeded: "free some space"
-            default: "choose another path if it persists"
-            }
+        let isNoFile = error == .tooManyLinks || error == .invalidArgument
+        let advice = isNoFile ? "put a regular file of this user's there, or another path here" : "it \(error.advice)"
         return SluiceError(.storageUnavailable, "the file \(path) \(problem): \(advice)", cause: error)
     }
 }
