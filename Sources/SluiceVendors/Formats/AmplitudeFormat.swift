@@ -52,16 +52,17 @@ struct AmplitudeFormat: WireFormat {
             return .each(
                 (0..<count).map { refused.contains($0) ? .rejected(reason: "Amplitude refused the event") : rest })
         case 429:
-            let all = throttling(of: batch, by: response)
-            if all.allSatisfy({ $0 == .none }) { break }
+            let daily = listed("exceeded_daily_quota_users", "exceeded_daily_quota_devices", in: response, of: batch)
+            let short = listed("throttled_users", "throttled_devices", in: response, of: batch)
+                .union(indices(["throttled_events"], in: response, of: batch) ?? []).subtracting(daily)
+            if short.isEmpty, daily.isEmpty { break }
             // The events of a batch are set aside together, for the short time if it applies to any of them. Amplitude measures
             // the rate over 30 s, and updates the daily quota once an hour.
-            let isShort = all.contains(.forSeconds)
             let later: Verdict =
-                isShort
-                ? .retry(after: response.retryAfter ?? .seconds(30), reason: "Amplitude throttles the user or device")
-                : .retry(after: .seconds(3_600), reason: "the daily quota of the user or device is used up")
-            return .each(all.map { $0 == .none ? rest : later })
+                short.isEmpty
+                ? .retry(after: .seconds(3_600), reason: "the daily quota of the user or device is used up")
+                : .retry(after: response.retryAfter ?? .seconds(30), reason: "Amplitude throttles the user or device")
+            return .each((0..<count).map { short.contains($0) || daily.contains($0) ? later : rest })
         default: break
         }
         return .all(response.verdict)
@@ -84,25 +85,15 @@ struct AmplitudeFormat: WireFormat {
         }
     }
 
-    private enum Throttling {
-        case none, forSeconds, forHours
-    }
-
-    /// Returns the throttling of each event, by its index, its user or its device.
-    private func throttling(of batch: Batch, by response: HTTPResponse) -> [Throttling] {
-        let indices = indices(["throttled_events"], in: response, of: batch) ?? []
-        let members = response.jsonObject ?? [:]
-        func names(_ key: String) -> Set<String> { Set(members[key]?.object?.map(\.name) ?? []) }
-        let (users, devices) = (names("throttled_users"), names("throttled_devices"))
-        let (dailyUsers, dailyDevices) = (names("exceeded_daily_quota_users"), names("exceeded_daily_quota_devices"))
-        return batch.events.enumerated().map { index, line in
-            let event = line.sentRecord
-            func isAmong(_ users: Set<String>, _ devices: Set<String>) -> Bool {
-                event?.userID.map(users.contains) == true || event?.deviceID.map(devices.contains) == true
-            }
-            if isAmong(dailyUsers, dailyDevices) { return .forHours }
-            return indices.contains(index) || isAmong(users, devices) ? .forSeconds : .none
-        }
+    /// Returns the indices of the events whose user or device is a member of these objects.
+    private func listed(_ users: String, _ devices: String, in response: HTTPResponse, of batch: Batch) -> Set<Int> {
+        func names(_ key: String) -> Set<String> { Set(response.jsonObject?[key]?.object?.map(\.name) ?? []) }
+        let (users, devices) = (names(users), names(devices))
+        return Set(
+            batch.events.indices.filter { index in
+                let event = batch.events[index].sentRecord
+                return event?.userID.map(users.contains) == true || event?.deviceID.map(devices.contains) == true
+            })
     }
 
     // MARK: Records
