@@ -108,6 +108,10 @@ public final class LifecycleEvents: Processor {
         StateGate.current?.add(self)
         // The end comes before that of its session, because the context keeps it until all processors are prepared.
         adopt()
+        // After that event is stored: otherwise, each launch without a signal of the app would recover it once more.
+        context.whenOpen { [weak self] in
+            if let self { kept.update(note) }
+        }
     }
 
     /// Takes over the facts of earlier launches, and tracks the `$AppEnd` of a launch that has crashed. Without the user's

@@ -85,6 +85,14 @@ import Testing
         _ = crashed
     }
 
+    @Test("the end of a crashed launch is recovered once, even if the next launch ends before the app is active")
+    func endIsRecoveredOnce() async throws {
+        _ = try await launch(.didBecomeActive)
+        _ = try await launch(.launched(.foreground))  // Tracks the end, and is killed.
+        let third = try await launch()
+        #expect(await third.events().isEmpty)
+    }
+
     @Test("a recovered end from before the recovered session has none", arguments: [(10, false), (1, true), (0, true)])
     func endBeforeSessionHasNone(seconds: Int, isInSession: Bool) async throws {
         let sessions = Sessions(persistedIn: .file(directory.path))
