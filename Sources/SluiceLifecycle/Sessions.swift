@@ -198,7 +198,9 @@ public final class Sessions: Processor {
                 }
                 return []
             }
-            if let recovered = state.machine.recovered, event.properties["$recovered"] == true {
+            if event.properties["$recovered"] == true {
+                // It is of an earlier launch, even if that ended just now.
+                guard let recovered = state.machine.recovered else { return [] }
                 // The last known time of the app can be before the session, and backends refuse such an event.
                 let start = EventID(recovered.id)?.time ?? event.time
                 let isLater = event.time.milliseconds >= start.milliseconds - Sessions.tolerance

@@ -93,6 +93,22 @@ import Testing
         #expect(await third.events().isEmpty)
     }
 
+    @Test("a recovered end is in no session of the launch that recovers it, even immediately after the crash")
+    func recoveredEndIsInNoLaterSession() async throws {
+        func launch() throws -> TestPipeline {
+            try former.next {
+                try TestPipeline(time: time) {
+                    Sessions()
+                    LifecycleEvents(persistedIn: .file(directory.path))
+                }
+            }
+        }
+        try launch().pipeline.signal(.didBecomeActive)
+        let next = try launch()
+        let events = await next.events()
+        #expect(events.map(\.name) == ["$AppEnd"] && events[0].properties["$session_id"] == nil)
+    }
+
     @Test("a recovered end from before the recovered session has none", arguments: [(10, false), (1, true), (0, true)])
     func endBeforeSessionHasNone(seconds: Int, isInSession: Bool) async throws {
         let sessions = Sessions(persistedIn: .file(directory.path))
