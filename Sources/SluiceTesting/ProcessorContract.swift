@@ -62,7 +62,7 @@ public enum ProcessorContract {
         pipeline.pauseDelivery()
         for signal in [Signal.launched(.foreground), .didBecomeActive, .willResignActive, .didEnterBackground] {
             pipeline.signal(signal)
-            pipeline.track("Event")
+            for _ in 0..<50 { pipeline.track("Event") }
         }
         let held = pipeline.ledger.held
         try await returning(within: timeout, orElse: "a processor must return from forget, and this one didn't") {

@@ -189,18 +189,20 @@ struct StoreCheck {
         try require(letters.map(\.line) == [lines[0], lines[3]], "dead letters must be the rejected events, in order")
         try require(letters.map(\.reason) == ["sample 0", "sample 3"], "a dead letter has lost its reason")
         try require(
-            letters.map(\.status) == [nil, 403] && letters.map(\.response) == [nil, "no \"\u{E9}\""],
-            "a dead letter has lost the receiver's status or response: return the letter that was rejected, with an id")
+            letters.map(\.status) == [nil, 403] && letters.map(\.response) == [nil, "no \"\u{E9}\""]
+                && letters.allSatisfy { $0.date == StoreCheck.date },
+            "a dead letter has lost its date or the receiver's words: return the letter that was rejected, with an id")
         try require(store.backlog.deadLetters == 2, "the backlog must count dead letters")
         let unknown = DeadLetter.ID.max
         try require(
             try store.replayDeadLetters([unknown]) == 0 && store.discardDeadLetters([unknown]) == 0,
             "unknown ids of dead letters must be ignored")
+        let waiting = try append(6..<8)
         try require(try store.replayDeadLetters([letters[0].id]) == 1, "a dead letter was not replayed")
-        try requireBacklog(1, "after a replay,")
+        try requireBacklog(3, "after a replay beside two events,")
         try require(
-            try takeAll(size, settling: true).flatMap(\.events) == [lines[0]],
-            "a replayed event must be returned again")
+            try takeAll(size, settling: true).flatMap(\.events) == waiting + [lines[0]],
+            "a replayed event must be returned again, behind the events that wait")
         try require(
             try store.deadLetters().map(\.id) == [letters[1].id], "the other dead letter must stay, with its id")
         try require(try store.discardDeadLetters([letters[1].id]) == 1, "a dead letter was not discarded")

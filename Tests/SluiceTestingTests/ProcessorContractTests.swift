@@ -34,12 +34,14 @@ final class BrokenProcessor: Processor {
         case neverFinishes = "a processor must return from finish"
         case neverForgets = "a processor must return from forget"
         case holdsBeyondErasure = "still held after eraseEverything"
+        case holdsSomeBeyondErasure = "events are still held after eraseEverything"
     }
 
     let context = PluginContext()
     private let defect: Defect
     private let hang: Hang
     private let held = Locked<[Event]>([])
+    private let passed = Locked(0)
 
     init(_ defect: Defect, _ hang: Hang) {
         self.defect = defect
@@ -60,6 +62,14 @@ final class BrokenProcessor: Processor {
         case .tracksAlways: context.track("Extra")
         case .holdsForever: return context.hold(copy)
         case .holdsOne: if event.name == "Deep", event.priority == .normal { return context.hold(copy) }
+        case .holdsSomeBeyondErasure:
+            let isHeld = passed.withLock { passed in
+                passed += 1
+                return passed.isMultiple(of: 20)
+            }
+            guard isHeld else { return .keep }
+            held.withLock { $0.append(copy) }
+            return context.hold(copy)
         case .blocks: hang.wait()
         case .blocksOnSignal, .neverFinishes, .neverForgets: break
         }

@@ -61,8 +61,8 @@ final class BrokenStore: Store {
         case opensTwice, altersBytes, reversesOrder, ignoresPriority, handsOutAgain, neverForgets
         case overcountsBacklog, overlooksHandedOut, givesEmptyBatches, losesSilently, takesAfterClose, namesWrongError
         case mergesEqual, repeatsIDs, ignoresSmallSizes, keepsRejected, emptiesOnClose
-        case reversesTogether, swallowsTogether, listsNewestLetterFirst, losesReason, losesResponse, replaysAll,
-            discardsAll
+        case reversesTogether, swallowsTogether, listsNewestLetterFirst, losesReason, losesResponse, losesDate,
+            replaysAll, replaysInFront, discardsAll
         case erasesNothing, erasesAll, erasesSilently, miscountsErased
         case settlesWhole
         case hangsInOpen, hangsInNextBatch, hangsInManyAppends, hangsInClose
@@ -82,6 +82,7 @@ final class BrokenStore: Store {
         var last: Batch?
         var handedOut = 0
         var rejected = 0
+        var replayed = 0
         var lastLine: EventLine?
     }
     private let state = Locked(State())
@@ -147,6 +148,8 @@ final class BrokenStore: Store {
         switch defect {
         case .reversesOrder: return Batch(id: batch.id, events: batch.events.reversed())
         case .repeatsIDs: return Batch(id: 1, events: batch.events)
+        case .replaysInFront where state.withLock({ $0.replayed > 1 }):
+            return Batch(id: batch.id, events: batch.events.suffix(1) + batch.events.dropLast())
         default: return batch
         }
     }
@@ -154,10 +157,11 @@ final class BrokenStore: Store {
     func reject(_ letters: [DeadLetter], in batch: Batch.ID) {
         if defect == .keepsRejected { state.withLock { $0.rejected += letters.count } }
         let kept = letters.map { letter in
-            guard defect == .losesReason || defect == .losesResponse else { return letter }
+            guard [.losesReason, .losesResponse, .losesDate].contains(defect) else { return letter }
             return DeadLetter(
-                line: letter.line, reason: defect == .losesReason ? "" : letter.reason, date: letter.date,
-                status: letter.status, response: defect == .losesResponse ? nil : letter.response)
+                line: letter.line, reason: defect == .losesReason ? "" : letter.reason,
+                date: defect == .losesDate ? Timestamp(milliseconds: 0) : letter.date, status: letter.status,
+                response: defect == .losesResponse ? nil : letter.response)
         }
         base.reject(kept, in: batch)
     }
@@ -176,7 +180,8 @@ final class BrokenStore: Store {
     }
 
     func replayDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
-        try base.replayDeadLetters(defect == .replaysAll ? Set(base.deadLetters().map(\.id)) : ids)
+        state.withLock { $0.replayed += ids.count }
+        return try base.replayDeadLetters(defect == .replaysAll ? Set(base.deadLetters().map(\.id)) : ids)
     }
 
     func discardDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
