@@ -73,15 +73,8 @@ extension EventTrace.Change: CustomStringConvertible {
     /// The change in one line, such as `+ currency = "EUR"`. Names and values are shortened to 40 characters.
     public var description: String {
         switch self {
-        case .property(let name, let old, let new):
+        case .property(let name, let old, let new), .field(let name, let old, let new):
             Self.text(Self.shortened(name), old?.description, new?.description)
-        case .name(let old, let new): Self.text("name", Self.quoted(old), Self.quoted(new))
-        case .priority(let old, let new): Self.text("priority", "\(old)", "\(new)")
-        case .time(let old, let new): Self.text("time", old.description, new.description)
-        case .distinctID(let old, let new): Self.text("distinctID", old.map(Self.quoted), new.map(Self.quoted))
-        case .anonymousID(let old, let new): Self.text("anonymousID", old.map(Self.quoted), new.map(Self.quoted))
-        case .loginID(let old, let new): Self.text("loginID", old.map(Self.quoted), new.map(Self.quoted))
-        case .id(let old, let new): Self.text("id", old.description, new.description)
         case .sanitized(let cause): "! \(cause.rawValue)"
         }
     }

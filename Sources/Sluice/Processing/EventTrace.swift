@@ -73,20 +73,10 @@ public struct EventTrace: Sendable {
     public enum Change: Sendable, Hashable {
         /// A property was added if `from` is nil, and removed if `to` is nil. Otherwise it has another value.
         case property(String, from: PropertyValue?, to: PropertyValue?)
-        /// The event has another name.
-        case name(from: String, to: String)
-        /// The event has another priority.
-        case priority(from: Event.Priority, to: Event.Priority)
-        /// The event has another time.
-        case time(from: Timestamp, to: Timestamp)
-        /// The event has another distinct id.
-        case distinctID(from: String?, to: String?)
-        /// The event has another anonymous id.
-        case anonymousID(from: String?, to: String?)
-        /// The event has another login id.
-        case loginID(from: String?, to: String?)
-        /// The event was replaced by one with another id.
-        case id(from: EventID, to: EventID)
+        /// Another part of the event has changed: its `name`, `priority`, `time`, `distinctID`, `anonymousID` or `loginID`, or
+        /// its `id`, because it was replaced by another event. An id of a user was added if `from` is nil, and removed if `to` is
+        /// nil.
+        case field(String, from: PropertyValue?, to: PropertyValue?)
         /// A value was truncated or dropped, and the ledger counts it.
         case sanitized(Sanitization)
     }
@@ -120,19 +110,10 @@ public struct EventTrace: Sendable {
 extension EventTrace.Change {
     /// Returns the differences between two states of an event.
     static func changes(from before: Event, to after: Event) -> [EventTrace.Change] {
-        var changes: [EventTrace.Change] = []
-        func compare<Value: Equatable>(_ value: (Event) -> Value, _ change: (Value, Value) -> EventTrace.Change) {
-            let (old, new) = (value(before), value(after))
-            if old != new { changes.append(change(old, new)) }
-        }
-        compare(\.id) { .id(from: $0, to: $1) }
-        compare(\.name) { .name(from: $0, to: $1) }
-        compare(\.priority) { .priority(from: $0, to: $1) }
-        compare(\.time) { .time(from: $0, to: $1) }
-        compare(\.distinctID) { .distinctID(from: $0, to: $1) }
-        compare(\.anonymousID) { .anonymousID(from: $0, to: $1) }
-        compare(\.loginID) { .loginID(from: $0, to: $1) }
-        changes += self.changes(from: before.properties, to: after.properties)
+        let fields = zip(before.fields, after.fields).filter { $0.value != $1.value }
+        let changes =
+            fields.map { EventTrace.Change.field($0.name, from: $0.value, to: $1.value) }
+            + self.changes(from: before.properties, to: after.properties)
         let known = before.visibleSanitizations
         return changes + after.visibleSanitizations.filter { !known.contains($0) }.map { .sanitized($0) }
     }
@@ -148,6 +129,15 @@ extension EventTrace.Change {
 }
 
 extension Event {
+    /// The parts besides the properties.
+    fileprivate var fields: [(name: String, value: PropertyValue?)] {
+        [
+            ("id", .string(id.description)), ("name", .string(name)), ("priority", .string("\(priority)")),
+            ("time", .date(time)), ("distinctID", distinctID.map { .string($0) }),
+            ("anonymousID", anonymousID.map { .string($0) }), ("loginID", loginID.map { .string($0) }),
+        ]
+    }
+
     /// The sanitizations of the properties, and the sanitizations that plugins have reported.
     fileprivate var visibleSanitizations: [Sanitization] {
         let own = properties.sanitizations

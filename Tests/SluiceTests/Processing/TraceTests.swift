@@ -55,12 +55,16 @@ import Testing
         #expect(trace.stages[1].changes.isEmpty)
         #expect(
             trace.stages[2].changes == [
-                .name(from: "Purchase", to: "Order"), .priority(from: .normal, to: .critical),
-                .time(from: Timestamp(milliseconds: 4), to: Timestamp(milliseconds: 5)),
-                .distinctID(from: nil, to: "d"), .anonymousID(from: nil, to: "a"), .loginID(from: nil, to: "l"),
+                .field("name", from: "Purchase", to: "Order"), .field("priority", from: "normal", to: "critical"),
+                .field(
+                    "time", from: .date(Timestamp(milliseconds: 4)), to: .date(Timestamp(milliseconds: 5))),
+                .field("distinctID", from: nil, to: "d"), .field("anonymousID", from: nil, to: "a"),
+                .field("loginID", from: nil, to: "l"),
                 .sanitized(.droppedProperty),
             ])
-        #expect(trace.stages[3].changes.contains(.id(from: EventID(high: 0, low: 1), to: other)))
+        #expect(
+            trace.stages[3].changes.contains(
+                .field("id", from: EventID(high: 0, low: 1).propertyValue, to: other.propertyValue)))
         let nan = EventTrace.Change.property("nan", from: nil, to: PropertyValue.null)
         #expect(trace.stages[3].changes.contains(nan))
         #expect(trace.stages[3].changes.contains(.sanitized(.nonFiniteNumber)))
@@ -166,7 +170,8 @@ import Testing
         #expect(trace.stages.map(\.name) == ["Holder", "Keep", "sanitization"])
         #expect(
             trace.stages[2].changes == [
-                .name(from: name + "x", to: name), .sanitized(.droppedID), .sanitized(.nonFiniteNumber),
+                .field("name", from: .string(name + "x"), to: .string(name)), .sanitized(.droppedID),
+                .sanitized(.nonFiniteNumber),
                 .sanitized(.truncatedName),
             ])
         #expect(trace.isStored)
