@@ -59,7 +59,7 @@ enum Guides {
     }
 
     static func failingStore() async throws {
-        let store = FaultyStore(MemoryStore()) { operation, number in
+        let store = RecordingStore { operation, number in
             operation == .append && number == 1 ? SluiceError(.storageFull, "the disk is full") : nil
         }
         let pipeline = try Pipeline {

@@ -7,7 +7,6 @@ import Testing
         "a store that keeps every promise passes the contract, so a defect is the reason of each failure",
         arguments: [
             ("RecordingStore", { @Sendable in RecordingStore() }),
-            ("FaultyStore", { @Sendable in FaultyStore(MemoryStore()) }),
             ("a broken store without a defect", { @Sendable in BrokenStore(.none) }),
         ] as [(String, @Sendable () -> any Store)])
     func soundStoresPass(name: String, make: @Sendable () -> any Store) async throws {

@@ -80,7 +80,7 @@ struct LoggingTests {
     func diagnosticCausesNoEvent() async throws {
         let handler = Handler()
         let pipeline = try Pipeline(onDiagnostic: { handler.logger?.log($0) }) {
-            FaultyStore(store) { operation, _ in
+            RecordingStore(store) { operation, _ in
                 operation == .append ? SluiceError(.storageFull, "the disk is full") : nil
             }
             NullTransport()

@@ -23,7 +23,7 @@ struct MetricsTests {
                 ScriptedTransport()
             }
             Route("bad") {
-                FaultyStore(RecordingStore()) { operation, number in
+                RecordingStore { operation, number in
                     operation == .append && number == 1 ? SluiceError(.storageFull, "the disk is full") : nil
                 }
                 ScriptedTransport([.answer(.all(.unsendable(reason: "no")))])

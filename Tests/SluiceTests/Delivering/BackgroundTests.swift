@@ -7,7 +7,7 @@ import Testing
         "entering the background makes stored events durable before it sends, also while paused",
         arguments: [true, false])
     func backgroundMakesEventsDurable(isPaused: Bool) async throws {
-        let store = FaultyStore(WatchedStore())
+        let store = RecordingStore(WatchedStore())
         let bench = try Bench(store: store)
         if isPaused { bench.pipeline.pauseDelivery() }
         bench.track(1)

@@ -42,7 +42,7 @@ import Testing
 
     @Test("an unreadable store keeps its events, and the deletion returns false")
     func unreadableStoreDeletesNothing() async throws {
-        let store = FaultyStore(WatchedStore()) { operation, _ in
+        let store = RecordingStore(WatchedStore()) { operation, _ in
             operation == .nextBatch ? SluiceError(.inputOutput, "unreadable") : nil
         }
         let bench = try Bench(store: store)
@@ -58,7 +58,7 @@ import Testing
         "events that can't be removed from the store count as deleted, and the deletion returns false",
         arguments: [true, false])
     func unremovableEventsCountAsDeleted(isUnderway: Bool) async throws {
-        let store = FaultyStore(WatchedStore()) { operation, _ in
+        let store = RecordingStore(WatchedStore()) { operation, _ in
             operation == .settle ? SluiceError(.inputOutput, "read-only") : nil
         }
         let bench = try Bench(ScriptedTransport(then: .retry), store: store)

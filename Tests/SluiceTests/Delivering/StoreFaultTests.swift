@@ -11,7 +11,7 @@ import Testing
 
     @Test("an unreadable batch is requested again, with back-off")
     func unreadableBatchIsRequestedAgain() async throws {
-        let store = FaultyStore(WatchedStore()) { operation, number in
+        let store = RecordingStore(WatchedStore()) { operation, number in
             operation == .nextBatch && number < 3 ? Self.broken : nil
         }
         let bench = try Bench(store: store)
@@ -34,7 +34,7 @@ import Testing
     /// Such a store doesn't return the batch again. It must not be sent twice, and the route must not spin.
     @Test("a batch that can't be settled is counted once, and the next one is sent")
     func unsettledBatchCountsOnce() async throws {
-        let store = FaultyStore(WatchedStore()) { operation, number in
+        let store = RecordingStore(WatchedStore()) { operation, number in
             operation == .settle && number == 0 ? Self.broken : nil
         }
         let bench = try Bench(store: store)
@@ -53,7 +53,7 @@ import Testing
 
     @Test("a failure that comes with each batch is reported for the first and the 100th one")
     func repeatedFailureIsReportedRarely() async throws {
-        let store = FaultyStore(WatchedStore()) { operation, _ in operation == .settle ? Self.broken : nil }
+        let store = RecordingStore(WatchedStore()) { operation, _ in operation == .settle ? Self.broken : nil }
         let bench = try Bench(store: store)
         for number in 1...120 {
             bench.track(1)
@@ -65,7 +65,7 @@ import Testing
     @Test("an event that is not stored is counted by its reason, and each reason is reported once")
     func unstoredEventCountsByReason() async throws {
         let codes: [SluiceError.Code] = [.storageFull, .eventTooLarge, .inputOutput, .inputOutput]
-        let store = FaultyStore(WatchedStore()) { operation, number in
+        let store = RecordingStore(WatchedStore()) { operation, number in
             operation == .append && number < 4 ? SluiceError(codes[number], "no") : nil
         }
         let bench = try Bench(store: store)
@@ -79,7 +79,7 @@ import Testing
 
     @Test("a failed synchronization does not stop a shutdown")
     func failedSynchronizationDoesNotStopShutdown() async throws {
-        let store = FaultyStore(WatchedStore()) { operation, _ in operation == .synchronize ? Self.broken : nil }
+        let store = RecordingStore(WatchedStore()) { operation, _ in operation == .synchronize ? Self.broken : nil }
         let bench = try Bench(store: store)
         bench.track(1)
         bench.pipeline.signal(.willTerminate)

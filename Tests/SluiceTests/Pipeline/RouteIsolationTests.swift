@@ -40,7 +40,7 @@ import Testing
 
     @Test("a failing store does not affect the store of another route")
     func failingStoreAffectsNoOtherRoute() async throws {
-        let bad = FaultyStore(MemoryStore()) { operation, _ in operation == .open ? nil : Self.broken }
+        let bad = RecordingStore { operation, _ in operation == .open ? nil : Self.broken }
         let pipeline = try Pipeline {
             Route("bad", in: bad)
             Route("good")

@@ -21,7 +21,7 @@ import Testing
 
     @Test("a shutdown synchronizes the store before it sends")
     func shutdownSynchronizesBeforeSending() async throws {
-        let store = FaultyStore(WatchedStore())
+        let store = RecordingStore(WatchedStore())
         let bench = try Bench(
             ScriptedTransport { _, _ in
                 .answer(.all(store.count(of: .synchronize) == 1 ? .accepted : .hold(reason: "early")))

@@ -102,7 +102,7 @@ import Testing
     @Test("the times of stages and stores are those of the environment's suspending clock")
     func timesAreThoseOfTheEnvironment() throws {
         let time = VirtualTime()
-        let slowStore = FaultyStore(store) { _, _ in
+        let slowStore = RecordingStore(store) { _, _ in
             time.advance(by: .milliseconds(5))
             return nil
         }
@@ -126,7 +126,7 @@ import Testing
 
     @Test("a trace has the stages and the result of each route")
     func routesHaveResults() throws {
-        let full = FaultyStore(MemoryStore()) { operation, _ in
+        let full = RecordingStore { operation, _ in
             operation == .append ? SluiceError(.storageFull, "the disk is full") : nil
         }
         let holder = Holder("Held", insertingBefore: "Cause")
