@@ -20,6 +20,16 @@ struct ErasureTests {
         ScriptedTransport([.answer(.all(.unsendable(reason: "no")))])
     }
 
+    @Test("a pipeline that has erased everything is gone when it is released, with its places")
+    func erasedPipelineIsReleased() async throws {
+        let identity = Identity(persistedIn: place)
+        func launch() async throws {
+            let pipeline = try Pipeline.with(identity)
+            await pipeline.eraseEverything()
+        }
+        for _ in 0..<200 { try await launch() }
+    }
+
     @Test("waiting events, dead letters and states are removed and counted, and the answer of the user stays")
     func everythingIsRemovedAndCounted() async throws {
         let (identity, auto, links) = (

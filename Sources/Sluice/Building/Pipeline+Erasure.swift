@@ -28,8 +28,9 @@ extension Pipeline {
     public func eraseEverything() async -> ErasureReport {
         if !path.isOpen { return ErasureReport(from: Ledger(), to: Ledger(), states: 0, isComplete: false) }
         let before = await routes.ledgerWithStores()
-        let count = await Task.runningOnOwnThread(hasThreads: path.environment.hasThreads) {
-            self.path.changingUser(by: nil) { self.forgetUser() }
+        // Without the pipeline: the thread can end after this method, and would keep the places of a pipeline that is released.
+        let count = await Task.runningOnOwnThread(hasThreads: path.environment.hasThreads) { [chain, states] in
+            chain.path.changingUser(by: nil) { Pipeline.forgetUser(chain, states) }
         }
         let areEventsGone = await routes.all { await $0.deleteAll(andLetters: true) }
         let (after, isComplete) = (await routes.ledgerWithStores(), count != nil && areEventsGone)
@@ -57,12 +58,12 @@ extension Pipeline {
     }
 
     /// - Returns: The number of states that were stored; nil after a failure.
-    private func forgetUser() -> Int? {
+    private static func forgetUser(_ chain: Chain, _ states: StateGate) -> Int? {
         defer { for processor in chain.all.flatMap(\.processors) { processor.forget() } }
         do throws(SluiceError) {
             return try states.remove(forgetting: true)
         } catch {
-            path.report(.plugin, "the state of a plugin can't be erased: \(error)")
+            chain.path.report(.plugin, "the state of a plugin can't be erased: \(error)")
             return nil
         }
     }
