@@ -42,9 +42,10 @@ public struct _PipelinePlan {
     func chain(to runtimes: [RouteRuntime], in path: EventPath) -> Chain {
         var next: Chain?
         for (index, (route, runtime)) in zip(routes, runtimes).enumerated().reversed() {
-            next = Chain(route.stages.processors, below: processors, to: runtime, index, next: next, in: path)
+            next = Chain(
+                route.stages.processors, below: processors, to: runtime, number: index + 1, next: next, in: path)
         }
-        return Chain(processors, to: next, in: path)
+        return Chain(processors, next: next, in: path)
     }
 
     /// The identity of an object, or of the context that a value stores: a computed one is another each time.

@@ -18,20 +18,13 @@ final class Chain: Sendable {
     /// For the chain of a route: the processors that all routes share.
     private let shared: [any Processor]
 
-    /// Creates the chain that all routes share.
-    init(_ processors: [any Processor], to first: Chain?, in path: EventPath) {
-        (self.path, self.processors, stages) = (path, processors, Stage(processors[...]))
-        (number, route, end, next, shared) = (0, nil, nil, first, [])
-    }
-
-    /// Creates the chain of the route with this index, below the processors that all routes share.
+    /// Creates the chain that all routes share or, with an `end`, the chain of a route, whose numbers begin with 1.
     init(
-        _ processors: [any Processor], below shared: [any Processor], to runtime: RouteRuntime, _ index: Int,
+        _ processors: [any Processor], below shared: [any Processor] = [], to end: RouteRuntime? = nil, number: Int = 0,
         next: Chain?, in path: EventPath
     ) {
         (self.path, self.processors, stages) = (path, processors, Stage(processors[...]))
-        self.shared = shared
-        (number, route, end, self.next) = (index + 1, runtime.name, runtime, next)
+        (self.shared, self.end, route, self.number, self.next) = (shared, end, end?.name, number, next)
     }
 
     /// This chain and the next ones: from the chain that all routes share, all chains of the pipeline.
