@@ -19,10 +19,11 @@ struct Names {
 extension String {
     /// `video_clicked` becomes `VideoClicked`. A name that Swift or Sluice uses gets the suffix.
     func typeName(reserving suffix: String) -> String {
-        let name = words.map(\.capitalized).joined()
-        if name.isEmpty { return suffix }
+        var name = words.isEmpty ? suffix : words.map(\.capitalized).joined()
         if name.first?.isNumber == true { return "_\(name)" }
-        return reservedTypeNames.contains(name) ? name + suffix : name
+        // Also `Property`, which becomes `PropertyValue`.
+        while reservedTypeNames.contains(name) { name += suffix }
+        return name
     }
 
     /// `user_id` becomes `userID`, and `SKU` becomes `sku`. Not escaped.
@@ -88,13 +89,12 @@ extension Substring {
 
 /// The types that generated code uses, and the ones that a host probably uses beside it.
 private let reservedTypeNames: Set<String> = [
-    "Any", "AnyObject", "Array", "Bool", "Character", "Codable", "Data", "Date", "Decodable", "Dictionary", "Double",
-    "Encodable", "Equatable", "Error", "Event", "EventID", "EventTracking", "EventValues", "Float", "Hashable",
-    "Identifiable", "Int", "Never", "Optional", "Pipeline", "Processor", "Properties", "Property", "PropertyArray",
-    "PropertyConvertible", "PropertyValue", "Protocol", "Result", "Self", "Sendable", "Sequence", "Set", "SluiceError",
-    "Store", "String", "Swift", "Task", "Timestamp", "TrackedEvent", "TrackingPlan", "Transport", "Type", "TypedEvent",
-    "UUID",
-    "URL", "Void",
+    "Any", "AnyObject", "Array", "Bool", "Character", "Codable", "Data", "Date", "Decodable", "Dictionary",
+    "Double", "Encodable", "Equatable", "Error", "Event", "EventID", "EventTracking", "EventValues", "Float",
+    "Hashable", "Identifiable", "Int", "Int64", "Never", "Optional", "Pipeline", "Processor", "Properties",
+    "Property", "PropertyArray", "PropertyConvertible", "PropertyValue", "Protocol", "Result", "Self", "Sendable",
+    "Sequence", "Set", "SluiceError", "Store", "String", "Swift", "Task", "Timestamp", "TrackedEvent",
+    "TrackingPlan", "Transport", "Type", "TypedEvent", "UUID", "URL", "Void",
 ]
 
 /// Names that can't be escaped, and cases that an optional has too.

@@ -67,6 +67,17 @@ struct GeneratorTests {
         ])
     func namesAreOfSwift(name: String, member: String) { #expect(name.memberName == member) }
 
+    @Test(
+        "a type never has a name of Swift or Sluice, also after it has got the suffix",
+        arguments: [
+            ("plan", "Plan"), ("string", "StringValue"), ("property", "PropertyValueValue"), ("int64", "Int64Value"),
+            ("1st", "_1st"), ("🎉", "Value"),
+        ])
+    func typesHaveNamesOfTheirOwn(property: String, type: String) {
+        #expect(property.typeName(reserving: "Value") == type)
+        #expect("🎉".typeName(reserving: "Event") == "EventEvent")
+    }
+
     @Test("keywords are escaped, and names that would be equal get numbers")
     func namesAreUnique() throws {
         let text = try source(
