@@ -171,7 +171,7 @@ public final class LifecycleEvents: Processor {
         await kept.finish()
     }
 
-    private func track(_ outputs: [LifecycleMachine.Output]) {
+    private func track(_ outputs: [CausedEvent]) {
         for output in outputs {
             context.track(output.name, output.properties) { event in
                 let time = output.time ?? event.time

@@ -11,15 +11,6 @@ struct LifecycleMachine {
 
     enum Comparison { case pending, owed, done }
 
-    struct Output: Equatable {
-        var name: String
-        var properties: Properties
-        /// Nil for now.
-        var time: Timestamp?
-        /// Nil for a new one.
-        var id: EventID?
-    }
-
     /// Nil if earlier launches are unknown; the properties about them are then left out.
     private(set) var facts: LifecycleFacts?
     /// The suspending time of the last `$AppStart` without an `$AppEnd`.
@@ -45,14 +36,14 @@ struct LifecycleMachine {
     /// Takes over the facts of earlier launches, once.
     ///
     /// - Returns: The `$AppEnd` of an earlier launch that crashed, at its last known time.
-    mutating func adopt(_ stored: LifecycleFacts) -> Output? {
+    mutating func adopt(_ stored: LifecycleFacts) -> CausedEvent? {
         guard !isLoaded else { return nil }
         isLoaded = true
         guard let own = facts else { return nil }
         facts?.merge(stored: stored)
         facts?.span = own.span
         return stored.span.map { span in
-            Output(
+            CausedEvent(
                 name: "$AppEnd", properties: ["$event_duration": .double(span.duration), "$recovered": true],
                 time: span.lastKnown)
         }
@@ -94,10 +85,10 @@ struct LifecycleMachine {
         facts?.versionEvents = new.versionEvents
     }
 
-    mutating func takeVersionEvents() -> [Output] {
+    mutating func takeVersionEvents() -> [CausedEvent] {
         defer { facts?.versionEvents = [] }
         return (facts?.versionEvents ?? []).map {
-            Output(name: $0.name, properties: $0.properties, time: $0.time, id: $0.id)
+            CausedEvent(name: $0.name, properties: $0.properties, time: $0.time, id: $0.id)
         }
     }
 
@@ -111,11 +102,11 @@ struct LifecycleMachine {
 
     // MARK: Signals
 
-    mutating func receive(_ signal: Signal, at now: Moment) -> [Output] {
+    mutating func receive(_ signal: Signal, at now: Moment) -> [CausedEvent] {
         var outputs = takeVersionEvents()
         switch signal.kind {
         case .launched(.passive):
-            outputs.append(Output(name: "$AppStartPassively", properties: launchFlags(now)))
+            outputs.append(CausedEvent(name: "$AppStartPassively", properties: launchFlags(now)))
         case .didBecomeActive:
             guard activeSince == nil else { break }
             outputs.append(start(now))
@@ -128,12 +119,12 @@ struct LifecycleMachine {
         return outputs
     }
 
-    mutating func end(at now: Moment) -> [Output] {
+    mutating func end(at now: Moment) -> [CausedEvent] {
         guard let start = activeSince else { return [] }
         activeSince = nil
         facts?.span = nil
         let duration = (now.suspending - start).inMilliseconds
-        return [Output(name: "$AppEnd", properties: ["$event_duration": .double(duration)])]
+        return [CausedEvent(name: "$AppEnd", properties: ["$event_duration": .double(duration)])]
     }
 
     /// Records that the app is running, for the next launch in case this one crashes.
@@ -143,7 +134,7 @@ struct LifecycleMachine {
             lastKnown: now.wall, duration: (now.suspending - activeSince).inMilliseconds)
     }
 
-    private mutating func start(_ now: Moment) -> Output {
+    private mutating func start(_ now: Moment) -> CausedEvent {
         var properties: Properties = ["$resume_from_background": .bool(hasStarted)]
         if let facts {
             properties["$is_first_time"] = .bool(!facts.hasStarted)
@@ -153,7 +144,7 @@ struct LifecycleMachine {
         activeSince = now.suspending
         hasStarted = true
         beat(at: now)
-        return Output(name: "$AppStart", properties: properties)
+        return CausedEvent(name: "$AppStart", properties: properties)
     }
 
     private mutating func launchFlags(_ now: Moment) -> Properties {

@@ -39,12 +39,6 @@ struct SessionMachine {
         var duration: Double { (last.continuous - start.continuous).inMilliseconds }
     }
 
-    enum Output: Equatable {
-        case started(Session)
-        /// A recovered one is of an earlier launch that crashed.
-        case ended(SessionRecord, isRecovered: Bool)
-    }
-
     /// The launches before this one.
     private enum Earlier {
         case unknown
@@ -132,14 +126,14 @@ struct SessionMachine {
     }
 
     /// Call this before an event of this time is marked.
-    mutating func event(of time: Timestamp, at now: Moment) -> [Output] {
+    mutating func event(of time: Timestamp, at now: Moment) -> [CausedEvent] {
         let outputs = isDue(at: now) ? start(at: now, firstEvent: time) : recoverUnfinished()
         lastEvent = now.continuous
         lasts(until: now)
         return outputs
     }
 
-    mutating func receive(_ signal: Signal, at now: Moment) -> [Output] {
+    mutating func receive(_ signal: Signal, at now: Moment) -> [CausedEvent] {
         switch signal.kind {
         case .launched(let launch):
             isPassive = launch.isPassive
@@ -172,7 +166,7 @@ struct SessionMachine {
     }
 
     /// Begins a session, for an event of a time that was tracked a little earlier, or now.
-    mutating func start(at now: Moment, firstEvent: Timestamp? = nil) -> [Output] {
+    mutating func start(at now: Moment, firstEvent: Timestamp? = nil) -> [CausedEvent] {
         let outputs = recoverUnfinished() + end()
         lastIndex += 1
         // Backends read the start from the id, and refuse an event before it.
@@ -183,11 +177,11 @@ struct SessionMachine {
         if leaving == .process { leaving = nil }
         isRenewing = false
         lastEvent = now.continuous
-        return outputs + [.started(session)]
+        return outputs + [CausedEvent(name: "$SessionStart", properties: session.properties, time: time)]
     }
 
     /// Ends the session for later events too.
-    mutating func endManually(at now: Moment) -> [Output] {
+    mutating func endManually(at now: Moment) -> [CausedEvent] {
         lasts(until: now)
         let outputs = end()
         forget()
@@ -199,10 +193,10 @@ struct SessionMachine {
         (current, self.isRenewing) = (nil, isRenewing)
     }
 
-    private mutating func end() -> [Output] {
+    private mutating func end() -> [CausedEvent] {
         guard let session = current, !session.isOver else { return [] }
         current?.isOver = true
-        return [.ended(SessionRecord(session), isRecovered: false)]
+        return [SessionRecord(session).end(isRecovered: false)]
     }
 
     private mutating func lasts(until now: Moment) {
@@ -211,13 +205,13 @@ struct SessionMachine {
         if end.continuous >= session.last.continuous { current?.last = end }
     }
 
-    private mutating func recoverUnfinished() -> [Output] {
+    private mutating func recoverUnfinished() -> [CausedEvent] {
         guard case .crashed(let session, isEndTracked: false) = earlier else { return [] }
         earlier = .crashed(session, isEndTracked: true)
-        return [.ended(session, isRecovered: true)]
+        return [session.end(isRecovered: true)]
     }
 
-    private mutating func renewIfNeeded(at now: Moment) -> [Output] {
+    private mutating func renewIfNeeded(at now: Moment) -> [CausedEvent] {
         isDue(at: now) ? start(at: now) : recoverUnfinished()
     }
 
@@ -286,8 +280,13 @@ struct SessionRecord: Sendable, Equatable {
 
     var properties: Properties { ["$session_id": .string(id), "$session_index": .int(index)] }
 
-    /// The properties of the `$SessionEnd`.
-    var ending: Properties { properties + ["$event_duration": .double(duration)] }
+    /// The `$SessionEnd`. A recovered one is of an earlier launch that crashed.
+    func end(isRecovered: Bool) -> CausedEvent {
+        var properties = properties + ["$event_duration": .double(duration)]
+        if isRecovered { properties["$recovered"] = true }
+        if isRecovered, isPassive { properties["$app_state"] = "background" }
+        return CausedEvent(name: "$SessionEnd", properties: properties, time: lastTime)
+    }
 }
 
 /// The facts that ``Sessions`` keeps for the next launch.

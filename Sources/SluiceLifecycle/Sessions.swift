@@ -74,7 +74,7 @@ public final class Sessions: Processor {
     struct State {
         var machine: SessionMachine
         /// Events of a signal that have not been tracked yet.
-        var pending: [SessionMachine.Output] = []
+        var pending: [CausedEvent] = []
         /// The time at which this object was created, in milliseconds; nil when the pipeline is built. The events of
         /// plugins that wait for the pipeline have times after it, and begin a session.
         var beginning: Int64?
@@ -191,7 +191,7 @@ public final class Sessions: Processor {
     public func process(_ event: inout Event) -> Disposition {
         let now = now
         adopt()
-        let outputs: [SessionMachine.Output] = state.withLock { state in
+        let outputs: [CausedEvent] = state.withLock { state in
             if let id = event.properties["$session_id"] {
                 if let index = id.string.flatMap({ state.machine.earlyIndices[$0] }) {
                     event.properties.addDefaults(["$session_index": .int(index)])
@@ -269,34 +269,19 @@ public final class Sessions: Processor {
     }
 
     /// Tracks the events of sessions. `event` is the event that begins one, if there is such an event.
-    func track(_ outputs: [SessionMachine.Output], before event: Event? = nil) {
+    func track(_ outputs: [CausedEvent], before event: Event? = nil) {
         for output in outputs {
-            switch output {
-            case .started(let session):
-                let time = min(event?.time ?? session.start.wall, session.start.wall)
-                track("$SessionStart", session.properties, at: time, before: event)
-                startHeartbeat()
-            case .ended(let record, let isRecovered):
-                var properties = record.ending
-                if isRecovered { properties["$recovered"] = true }
-                if isRecovered, record.isPassive { properties["$app_state"] = "background" }
-                track("$SessionEnd", properties, at: record.lastTime, before: event)
+            var properties = output.properties
+            if let event {
+                context.insert(output.name, properties, before: event) { $0.time = output.time ?? $0.time }
+            } else {
+                // If a stage above holds the event, earlier sessions become known before it passes this stage, which adds the
+                // index.
+                let id = properties["$session_id"]?.string ?? ""
+                if state.withLock({ $0.machine.earlyIndices[id] != nil }) { properties["$session_index"] = nil }
+                context.track(output.name, properties) { $0.time = output.time ?? $0.time }
             }
-        }
-    }
-
-    private func track(_ name: String, _ properties: Properties, at time: Timestamp, before event: Event?) {
-        var properties = properties
-        // If a stage above holds the event, earlier sessions become known before it passes this stage, which adds the index.
-        if event == nil, let id = properties["$session_id"]?.string,
-            state.withLock({ $0.machine.earlyIndices[id] != nil })
-        {
-            properties["$session_index"] = nil
-        }
-        if let event {
-            context.insert(name, properties, before: event) { $0.time = time }
-        } else {
-            context.track(name, properties) { $0.time = time }
+            if output.name == "$SessionStart" { startHeartbeat() }
         }
     }
 }
