@@ -131,19 +131,16 @@ public final class LifecycleEvents: Processor {
         let now = now
         adopt()
         keepVersions(at: now)
-        let outputs = machine.withLock { $0.receive(signal, at: now) }
-        track(outputs)
+        track(machine.withLock { $0.receive(signal, at: now) })
         // After the events: a crash between the two repeats one, rather than losing it.
         switch signal.kind {
-        case .didBecomeActive:
-            kept.update(note)
-            startHeartbeat()
         case .didEnterBackground, .willTerminate:
             heartbeat.stop()
             // Immediately, because the process may be suspended or killed soon.
             kept.saveOrReport(note)
-        case .launched, .willResignActive, .connectivity, .userWillChange:
-            if !outputs.isEmpty { kept.update(note) }
+        case .didBecomeActive, .launched, .willResignActive, .connectivity, .userWillChange:
+            kept.update(note)
+            if signal == .didBecomeActive { startHeartbeat() }
         }
     }
 

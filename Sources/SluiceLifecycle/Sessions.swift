@@ -248,24 +248,18 @@ public final class Sessions: Processor {
     /// Tracks the beginning and the end of sessions that a signal causes.
     public func emit(for signal: Signal) {
         let now = now
-        let outputs = state.withLock { state in
-            let isEnd = signal == .willTerminate || signal == .userWillChange
-            return exchange(&state.pending, with: []) + (isEnd ? state.machine.receive(signal, at: now) : [])
-        }
-        track(outputs)
-        switch signal.kind {
-        case .didBecomeActive:
-            startHeartbeat()
-            save()
-        case .willTerminate:
+        track(
+            state.withLock { state in
+                let isEnd = signal == .willTerminate || signal == .userWillChange
+                return exchange(&state.pending, with: []) + (isEnd ? state.machine.receive(signal, at: now) : [])
+            })
+        if signal == .willTerminate {
             heartbeat.stop()
             kept.saveOrReport(note)
-        case .launched:
-            // A session that an early event has begun is passive from now on.
+        } else {
             save()
-        case .willResignActive, .didEnterBackground, .connectivity, .userWillChange:
-            if !outputs.isEmpty { save() }
         }
+        if signal == .didBecomeActive { startHeartbeat() }
     }
 
     /// Tracks the events of sessions. `event` is the event that begins one, if there is such an event.
