@@ -109,15 +109,15 @@ public final class Links: Processor {
     /// ```
     ///
     /// - Parameters:
-    ///   - campaign: The name of the campaign, `$utm_campaign`; nil for the one in the URL.
-    ///   - source: The source, `$utm_source`; nil for the one in the URL. If there is another campaign parameter,
-    ///     `push` is the default.
+    ///   - campaign: The name of the campaign, `$utm_campaign`; nil or blank for the one in the URL.
+    ///   - source: The source, `$utm_source`; nil or blank for the one in the URL. If there is another campaign
+    ///     parameter, `push` is the default.
     ///   - url: The link that the message opens. Don't call `opened` for it as well.
     ///   - properties: The event's own properties, which take precedence.
     public func pushOpened(
         _ campaign: String? = nil, source: String? = nil, url: String? = nil, _ properties: PropertyLiteral = [:]
     ) {
-        let given = ["utm_campaign": campaign, "utm_source": source].compactMapValues { $0 }
+        let given = ["utm_campaign": campaign ?? "", "utm_source": source ?? ""].filter { !$0.value.isBlank }
         open("$PushOpened", url, nil, given, properties.properties)
     }
 

@@ -87,6 +87,19 @@ struct LinksTests {
         #expect(links.campaigns["$first_utm_campaign"] == "spring")
     }
 
+    @Test("a blank name or source of a push message is none: the link's counts")
+    func blankPushIsNone() async throws {
+        let links = Links()
+        let test = try TestPipeline { links }
+        links.pushOpened("spring", source: "news")
+        links.pushOpened("", source: " ")
+        links.pushOpened("", source: "", url: "shop://sale?utm_campaign=c&utm_source=s")
+        let utm = await test.events().map { event in
+            ["$utm_campaign", "$latest_utm_campaign", "$utm_source"].map { event.properties[$0]?.string }
+        }
+        #expect(utm == [["spring", "spring", "news"], [nil, "spring", nil], ["c", "c", "s"]])
+    }
+
     @Test("reset forgets both campaigns")
     func resetForgets() async throws {
         let directory = TemporaryDirectory()
