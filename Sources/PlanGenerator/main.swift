@@ -12,20 +12,16 @@ guard arguments.count == 4 || arguments.count == 5 && arguments[4] == "--embed" 
     FileHandle.standardError.write(Data("usage: PlanGenerator PLAN OUTPUT MODULE [--embed]\n".utf8))
     exit(64)
 }
+// A mistake has its place, in the form that compilers use.
+var place = "\(arguments[1]):1:1: error: the plan can't be read: "
 do {
-    let bytes: [UInt8]
-    do {
-        bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: arguments[1])))
-    } catch {
-        FileHandle.standardError.write(Data("\(arguments[1]):1:1: error: the plan can't be read: \(error)\n".utf8))
-        exit(1)
-    }
+    let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: arguments[1])))
+    place = ""
     let plan = try TrackingPlan(locating: bytes, arguments[1])
     let file = SwiftFile(plan, module: arguments[3], embedded: arguments.count == 5 ? bytes : nil)
+    place = "\(arguments[2]): error: "
     try Data(file.text.utf8).write(to: URL(fileURLWithPath: arguments[2]), options: .atomic)
 } catch {
-    // A mistake in the plan has its place, in the form that compilers use.
-    let message = error is PlanError ? "\(error)" : "\(arguments[2]): error: \(error)"
-    FileHandle.standardError.write(Data("\(message)\n".utf8))
+    FileHandle.standardError.write(Data("\(place)\(error)\n".utf8))
     exit(1)
 }
