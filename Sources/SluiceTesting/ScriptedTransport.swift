@@ -28,13 +28,12 @@ public final class ScriptedTransport: Transport {
         var hanging: [AsyncStream<Verdicts>.Continuation] = []
         /// The number of sends that were recorded and can be released if they hang.
         var begun = 0
-        var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
     /// The largest batch that this transport asks for.
     public let maximumBatchSize: BatchSize
     private let step: @Sendable (_ send: Int, _ batch: Batch) -> Step
-    private let state = Locked(State())
+    private let state = Watched(State())
 
     /// Creates a transport that follows a list.
     ///
@@ -75,7 +74,7 @@ public final class ScriptedTransport: Transport {
     // MARK: Recorded sends
 
     /// All batches that were sent, with any result.
-    public var batches: [Batch] { state.withLock { $0.batches } }
+    public var batches: [Batch] { state.read(\.batches) }
 
     /// Returns the accepted events, in the order of their acceptance.
     ///
@@ -85,7 +84,7 @@ public final class ScriptedTransport: Transport {
     ///
     /// - Throws: ``Sluice/SluiceError/Code/malformedLine`` if a line isn't canonical.
     public func accepted() throws -> [Event] {
-        try state.withLock { $0.accepted }.map { try $0.event() }
+        try state.read(\.accepted).map { try $0.event() }
     }
 
     /// Waits until `count` batches have been sent.
@@ -96,14 +95,7 @@ public final class ScriptedTransport: Transport {
     ///
     /// The events of these batches are in ``accepted()`` when this method returns, unless the sends hang.
     public func waitForSends(_ count: Int) async {
-        await withCheckedContinuation { continuation in
-            let isDone = state.withLock { state in
-                if state.begun >= count { return true }
-                state.watchers.append((count, continuation))
-                return false
-            }
-            if isDone { continuation.resume() }
-        }
+        await state.wait { $0.begun >= count }
     }
 
     /// Ends all sends that hang, with the same verdicts.
@@ -112,7 +104,7 @@ public final class ScriptedTransport: Transport {
     /// transport.release(.all(.accepted))
     /// ```
     public func release(_ verdicts: Verdicts) {
-        let hanging = state.withLock { state in
+        let hanging = state.update { state in
             defer { state.hanging = [] }
             return state.hanging
         }
@@ -123,7 +115,7 @@ public final class ScriptedTransport: Transport {
 
     /// Records the batch and follows the script.
     public func send(_ batch: Batch) async throws -> Verdicts {
-        let index = state.withLock { state in
+        let index = state.update { state in
             state.batches.append(batch)
             return state.batches.count - 1
         }
@@ -149,14 +141,10 @@ public final class ScriptedTransport: Transport {
 
     /// Wakes the watchers. From here on, a send that hangs can be released.
     private func begin(hanging continuation: AsyncStream<Verdicts>.Continuation? = nil) {
-        let watchers = state.withLock { state in
+        state.update { state in
             if let continuation { state.hanging.append(continuation) }
             state.begun += 1
-            let count = state.begun
-            defer { state.watchers.removeAll { $0.count <= count } }
-            return state.watchers.filter { $0.count <= count }
         }
-        for watcher in watchers { watcher.continuation.resume() }
     }
 
     private func record(_ verdicts: Verdicts, _ batch: Batch) {
@@ -166,6 +154,6 @@ public final class ScriptedTransport: Transport {
             case .each(let verdicts): verdicts
             }
         let accepted = zip(batch.events, each).filter { $0.1 == .accepted }.map(\.0)
-        state.withLock { $0.accepted += accepted }
+        state.update { $0.accepted += accepted }
     }
 }

@@ -20,27 +20,21 @@ public final class VirtualTime: TimeSource {
         let continuation: AsyncStream<Void>.Continuation
     }
 
-    private struct Watcher {
-        let isSatisfied: @Sendable ([Duration]) -> Bool
-        let continuation: CheckedContinuation<Void, Never>
-    }
-
     private struct State {
         var wall: Timestamp
         var suspending = Duration.zero
         var continuous = Duration.zero
         var sleepers: [Sleeper] = []
-        var watchers: [Watcher] = []
         var lastID: UInt64 = 0
     }
 
-    private let state: Locked<State>
+    private let state: Watched<State>
 
     /// Creates clocks. The wall clock starts at `wallTime`, and the monotonic clocks start at zero.
     ///
     /// - Parameter wallTime: The first wall time, 2026-01-01T00:00:00.000Z by default.
     public init(wallTime: Timestamp = Timestamp(milliseconds: 1_767_225_600_000)) {
-        state = Locked(State(wall: wallTime))
+        state = Watched(State(wall: wallTime))
     }
 
     // MARK: Moving the clocks
@@ -61,17 +55,17 @@ public final class VirtualTime: TimeSource {
 
     /// Sets the wall clock, as a user or the network can. The monotonic clocks don't change.
     public func setWallTime(_ time: Timestamp) {
-        state.withLock { $0.wall = time }
+        state.update { $0.wall = time }
     }
 
     /// Advances to the earliest deadline, if there is a sleeper.
     public func advanceToNextSleeper() {
-        let wait = state.withLock { state in state.sleepers.map(\.deadline).min().map { $0 - state.continuous } }
+        let wait = state.read { state in state.sleepers.map(\.deadline).min().map { $0 - state.continuous } }
         if let wait { advance(by: wait) }
     }
 
     private func pass(_ duration: Duration, suspended: Bool) {
-        let woken = state.withLock { state in
+        let woken = state.update { state in
             state.continuous += duration
             if !suspended { state.suspending += duration }
             let (seconds, attoseconds) = duration.components
@@ -88,7 +82,7 @@ public final class VirtualTime: TimeSource {
 
     /// The deadlines of all sleepers, ascending.
     public var deadlines: [Duration] {
-        state.withLock { $0.sleepers.map(\.deadline).sorted() }
+        state.read { $0.sleepers.map(\.deadline).sorted() }
     }
 
     /// Waits until there is a sleeper with a deadline in `range`. Use this to wait until a task has nothing more to do
@@ -98,7 +92,7 @@ public final class VirtualTime: TimeSource {
     /// await time.waitForSleeper(within: ...(.seconds(15)))
     /// ```
     public func waitForSleeper(within range: some RangeExpression<Duration> & Sendable) async {
-        await watch { deadlines in deadlines.contains { range.contains($0) } }
+        await state.wait { $0.sleepers.contains { range.contains($0.deadline) } }
     }
 
     /// Waits until there is a sleeper.
@@ -108,30 +102,19 @@ public final class VirtualTime: TimeSource {
     /// time.advanceToNextSleeper()
     /// ```
     public func waitForSleeper() async {
-        await watch { !$0.isEmpty }
-    }
-
-    private func watch(_ isSatisfied: @escaping @Sendable ([Duration]) -> Bool) async {
-        await withCheckedContinuation { continuation in
-            let isDone = state.withLock { state in
-                if isSatisfied(state.sleepers.map(\.deadline)) { return true }
-                state.watchers.append(Watcher(isSatisfied: isSatisfied, continuation: continuation))
-                return false
-            }
-            if isDone { continuation.resume() }
-        }
+        await state.wait { !$0.sleepers.isEmpty }
     }
 
     // MARK: TimeSource
 
     /// Returns the wall time that you set.
-    public func wallTime() -> Timestamp { state.withLock { $0.wall } }
+    public func wallTime() -> Timestamp { state.read { $0.wall } }
 
     /// Returns the time that passed while the machine was awake.
-    public func suspendingTime() -> Duration { state.withLock { $0.suspending } }
+    public func suspendingTime() -> Duration { state.read { $0.suspending } }
 
     /// Returns the time that passed.
-    public func continuousTime() -> Duration { state.withLock { $0.continuous } }
+    public func continuousTime() -> Duration { state.read { $0.continuous } }
 
     /// Waits until you move the continuous clock to `deadline`.
     ///
@@ -139,19 +122,16 @@ public final class VirtualTime: TimeSource {
     public func sleep(until deadline: Duration) async throws {
         try Task.checkCancellation()
         let (wakes, continuation) = AsyncStream.makeStream(of: Void.self)
-        let satisfied = state.withLock { state -> [Watcher]? in
-            if deadline <= state.continuous { return nil }
+        let isOver = state.update { state in
+            if deadline <= state.continuous { return true }
             state.lastID += 1
             state.sleepers.append(Sleeper(id: state.lastID, deadline: deadline, continuation: continuation))
             continuation.onTermination = { [state = self.state, id = state.lastID] _ in
-                state.withLock { $0.sleepers.removeAll { $0.id == id } }
+                state.update { $0.sleepers.removeAll { $0.id == id } }
             }
-            let deadlines = state.sleepers.map(\.deadline)
-            defer { state.watchers.removeAll { $0.isSatisfied(deadlines) } }
-            return state.watchers.filter { $0.isSatisfied(deadlines) }
+            return false
         }
-        guard let satisfied else { return }
-        for watcher in satisfied { watcher.continuation.resume() }
+        if isOver { return }
         for await _ in wakes { return }
         // The stream ends only when the task is cancelled.
         throw CancellationError()

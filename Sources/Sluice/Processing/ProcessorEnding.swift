@@ -1,16 +1,11 @@
 /// The end of a pipeline's processors: calls ``Processor/finish()`` of each one, once.
 final class ProcessorEnding: Sendable {
-    private struct State {
-        /// The types of the processors that are finishing, by their chains: nil before the begin, and empty when all have finished,
-        /// or their time is over.
-        var finishing: [Int: String]?
-        var waiters: [CheckedContinuation<Void, Never>] = []
-    }
-
-    private let state = Locked(State())
+    /// The types of the processors that are finishing, by their chains: nil before the begin, and empty when all have finished,
+    /// or their time is over.
+    private let finishing = Watched<[Int: String]?>(nil)
 
     /// Whether all processors have finished, or their time is over.
-    var isOver: Bool { state.withLock { $0.finishing == [:] } }
+    var isOver: Bool { finishing.read { $0 == [:] } }
 
     /// Finishes the processors of each chain from the last line to the first, and all chains at the same time.
     ///
@@ -26,9 +21,9 @@ final class ProcessorEnding: Sendable {
     ) async {
         let environment = path.environment
         let chains = chains.filter { !$0.isEmpty }
-        let isFirst = state.withLock { state in
-            guard state.finishing == nil else { return false }
-            state.finishing = Dictionary(uniqueKeysWithValues: chains.enumerated().map { ($0, name(of: $1.last)) })
+        let isFirst = finishing.update { finishing in
+            guard finishing == nil else { return false }
+            finishing = Dictionary(uniqueKeysWithValues: chains.enumerated().map { ($0, name(of: $1.last)) })
             return true
         }
         if isOver { return }
@@ -42,49 +37,29 @@ final class ProcessorEnding: Sendable {
             } catch {
                 return  // All have finished.
             }
+            let late = self.finishing.update { exchange(&$0, with: [:]) } ?? [:]
             // Without any time, a report would say nothing about them.
-            for processor in self.end() where time > .zero {
+            for processor in late.sorted(by: { $0.key < $1.key }).map(\.value) where time > .zero {
                 path.report(
                     .plugin,
                     "\(processor): finish() has not returned in time, so its last events and its state may be lost")
             }
         }
-        await withCheckedContinuation { continuation in
-            let isOver = state.withLock { state in
-                if state.finishing != [:] { state.waiters.append(continuation) }
-                return state.finishing == [:]
-            }
-            if isOver { continuation.resume() }
-        }
+        await finishing.wait { $0 == [:] }
         alarm.cancel()
     }
 
     private func finish(_ chain: [any Processor], _ index: Int) async {
         for processor in chain.reversed() {
-            let goesOn = state.withLock { state in
-                guard state.finishing?[index] != nil else { return false }
-                state.finishing?[index] = name(of: processor)
+            let goesOn = finishing.update { finishing in
+                guard finishing?[index] != nil else { return false }
+                finishing?[index] = name(of: processor)
                 return true
             }
             guard goesOn else { return }
             await processor.finish()
         }
-        let isLast = state.withLock { state in
-            state.finishing?[index] = nil
-            return state.finishing == [:]
-        }
-        if isLast { end() }
-    }
-
-    /// - Returns: the processors that have not finished.
-    @discardableResult
-    private func end() -> [String] {
-        let (waiters, late) = state.withLock { state in
-            defer { (state.waiters, state.finishing) = ([], [:]) }
-            return (state.waiters, state.finishing?.sorted { $0.key < $1.key }.map(\.value) ?? [])
-        }
-        for waiter in waiters { waiter.resume() }
-        return late
+        finishing.update { $0?[index] = nil }
     }
 
     private func name(of processor: (any Processor)?) -> String { processor.map { "\(type(of: $0))" } ?? "" }
