@@ -19,15 +19,14 @@ struct Blame: Sendable {
     }
 
     private var marks: [EventKey: Mark] = [:]
-    /// The former failures whose events are not all accepted yet, by number: how many events are left, the acceptances
-    /// directly before and after the failure (0, 1 or 2), and the failure itself.
-    private var causes: [Int: (left: Int, witnesses: Int, failure: Answer.Failure)] = [:]
+    /// The former failures whose events are not all accepted yet, by number: how many events are left, whether there were
+    /// acceptances before and after the failure, and the failure itself.
+    private var causes: [Int: (left: Int, hasWitnesses: Bool, failure: Answer.Failure)] = [:]
     private var failures = 0
     /// The failures that were chance, and all answers that are no event's fault. Both fade.
     private var chances = (failures: 0.0, all: 0.0)
-    /// How much a failure with no, one and two witnesses counts: with a receiver that refuses four of five requests, a
-    /// thirteenth. One witness says little, and nothing from a chance of 2.5 % on.
-    private var weights = [0.0, 0.0, 1.0]
+    /// How much a failure with witnesses counts: with a receiver that refuses four of five requests, a thirteenth.
+    private var weight = 1.0
 
     /// A receiver that fails less often is well: a failure counts whole.
     static let wellChance = 0.05
@@ -43,7 +42,7 @@ struct Blame: Sendable {
     var chance: Double { (chances.failures + 0.5) / (chances.all + 10) }
 
     /// Whether the receiver rarely fails by chance.
-    var isReceiverWell: Bool { weights[2] == 1 }
+    var isReceiverWell: Bool { weight == 1 }
 
     /// Whether no answer was counted.
     var isNew: Bool { chances.all == 0 }
@@ -54,8 +53,7 @@ struct Blame: Sendable {
 
     mutating func weigh() {
         while chances.all >= 64 { chances = (chances.failures / 2, chances.all / 2) }
-        let whole = min(1, log(chance) / log(Self.wellChance))
-        weights = [0, whole * max(0, 1 - 2 * chance / Self.wellChance) / 2, whole]
+        weight = min(1, log(chance) / log(Self.wellChance))
     }
 
     // MARK: Events
@@ -67,13 +65,13 @@ struct Blame: Sendable {
 
     func of(_ mark: Mark) -> Double {
         mark.causes.reduce(0) { sum, number in
-            causes[number].map { sum + weights[$0.witnesses] / Double($0.left) } ?? sum
+            causes[number].map { $0.hasWitnesses ? sum + weight / Double($0.left) : sum } ?? sum
         }
     }
 
     // Asked for each open event before each request, so it does not add up.
     func isBlamed(_ mark: Mark) -> Bool {
-        mark.causes.contains { causes[$0].map { weights[$0.witnesses] > 0 } ?? false }
+        mark.causes.contains { causes[$0]?.hasWitnesses == true }
     }
 
     func isBlamed(_ key: EventKey) -> Bool { isBlamed(self[key]) }
@@ -85,7 +83,7 @@ struct Blame: Sendable {
     }
 
     /// Whether the receiver accepts events, and others are blamed.
-    var isSearching: Bool { causes.values.contains { weights[$0.witnesses] > 0 } }
+    var isSearching: Bool { causes.values.contains(where: \.hasWitnesses) }
 
     /// The last failure whose events are not all accepted yet.
     var failure: Answer.Failure? {
@@ -99,7 +97,7 @@ struct Blame: Sendable {
     /// the receiver named, count only if the store is crowded.
     func guilt(of key: EventKey, isCrowded: Bool) -> Answer.Failure? {
         let alone = self[key].causes.compactMap { causes[$0] }.filter {
-            $0.left == 1 && $0.witnesses == 2 && (isCrowded || $0.failure.kind != .passing && $0.failure.after == nil)
+            $0.left == 1 && $0.hasWitnesses && (isCrowded || $0.failure.kind != .passing && $0.failure.after == nil)
         }
         if pow(chance, Double(alone.count)) < Self.guilt { return alone.last?.failure }
         return isCrowded && self[key].tries > Self.mostTries ? self[key].throttle : nil
@@ -110,10 +108,10 @@ struct Blame: Sendable {
     mutating func change(_ key: EventKey, _ body: (inout Mark) -> Void) { body(&marks[key, default: Mark()]) }
 
     /// Blames events for a failure. With `mostCauses` failures, an event gets no more of its own: they say nothing new.
-    mutating func add(_ keys: [EventKey], _ failure: Answer.Failure, witnesses: Int) {
+    mutating func add(_ keys: [EventKey], _ failure: Answer.Failure, hasWitnesses: Bool) {
         if keys.count == 1, self[keys[0]].causes.count >= Self.mostCauses { return }
         failures += 1
-        causes[failures] = (keys.count, witnesses, failure)
+        causes[failures] = (keys.count, hasWitnesses, failure)
         for key in keys { marks[key, default: Mark()].causes.append(failures) }
     }
 

@@ -242,13 +242,13 @@ struct DeliveryRule: Sendable {
         blame.countAcceptance()
         blame.forgetOutage(at: now)
         var alone: [EventKey] = []
-        for (group, failure, witnesses) in row.judged(blame) {
+        for (group, failure, hasWitnesses) in row.judged(blame) {
             guard let first = group.first else {
                 blame.countChance()
                 continue
             }
-            blame.add(group, failure, witnesses: witnesses)
-            if group.count == 1, witnesses == 2 { alone.append(first) }
+            blame.add(group, failure, hasWitnesses: hasWitnesses)
+            if group.count == 1, hasWitnesses { alone.append(first) }
         }
         blame.weigh()
         alone += blame.throttled

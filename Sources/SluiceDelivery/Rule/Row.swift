@@ -7,6 +7,9 @@ struct Row: Sendable {
     private static let maximumKept = 8
     /// So many failures in a row are the receiver's fault.
     private static let outage = 12
+    /// A probe can fail by chance beside a bad event. If only single failures had witnesses, a receiver that often fails would get
+    /// the same bad part again and again.
+    private static let short = 2
 
     var isOutage: Bool { count >= Self.outage }
     var last: Answer.Failure? { failures.last?.failure }
@@ -15,15 +18,15 @@ struct Row: Sendable {
     /// The number of failures, if all of them are refusals. Refusals after another failure can be the same outage.
     var refusals: Int { failures.allSatisfy { $0.failure.kind == .refused } ? count : 0 }
 
-    /// Whether nothing speaks against the receiver: the row is one failure, or each has one event left to blame, and at most one
-    /// of these events is new.
+    /// Whether nothing speaks against the receiver: each failure has one event left to blame, and at most one of these events is
+    /// new.
     func isClear(_ blame: Blame) -> Bool {
         let groups = failures.flatMap(\.groups)
         let new = Set(groups.compactMap(\.first).filter { !blame.isBlamed($0) })
-        return count == 1 || groups.allSatisfy { $0.count == 1 } && new.count <= 1
+        return groups.allSatisfy { $0.count == 1 } && new.count <= 1
     }
 
-    /// Adds a failure. The first and the last one of a row can have a witness, so a long row forgets one between them.
+    /// Adds a failure. A long row forgets one between the first and the last one.
     mutating func add(_ groups: [[EventKey]], _ failure: Answer.Failure, _ blame: Blame) {
         count += 1
         if failures.count == Self.maximumKept {
@@ -49,16 +52,14 @@ struct Row: Sendable {
         }
     }
 
-    /// The groups of events that an acceptance judges, each with its failure and the witnesses of it. In a clear row, the
-    /// acceptances before and after the row are the witnesses of one failure of each event.
-    func judged(_ blame: Blame) -> [(group: [EventKey], failure: Answer.Failure, witnesses: Int)] {
-        let isClear = isClear(blame)
+    /// The groups of events that an acceptance judges, each with its failure, and whether that has witnesses. In a short or clear
+    /// row, the acceptances before and after the row are the witnesses of one failure of each event.
+    func judged(_ blame: Blame) -> [(group: [EventKey], failure: Answer.Failure, hasWitnesses: Bool)] {
+        let hasWitnesses = count <= Self.short || isClear(blame)
         var judged = Set<EventKey>()
-        return failures.enumerated().flatMap { index, failed in
-            let isEdge = !isClear && !isOutage && (index == 0 || index == failures.count - 1)
-            return failed.groups.map { group in
-                let counts = isClear && group.first.map { judged.insert($0).inserted } ?? false
-                return (group, failed.failure, counts ? 2 : isEdge ? 1 : 0)
+        return failures.flatMap { groups, failure in
+            groups.map { group in
+                (group, failure, hasWitnesses && group.first.map { judged.insert($0).inserted } ?? false)
             }
         }
     }

@@ -1,4 +1,5 @@
 import SluiceTesting
+import TestSupport
 import Testing
 
 @testable import SluiceDelivery
@@ -154,4 +155,26 @@ extension RuleScenarioTests {
 
     @Test("A receiver that often fails gets all events, and none is given up", arguments: run(unwell))
     func unwellReceivers(_ scenario: Scenario) { scenario.check() }
+
+    @Test(
+        "Bad events beside random failures delay few others", arguments: [403, 503],
+        [(0.1, 20), (0.2, 20), (0.3, 100), (0.5, 100)])
+    func badEventsBesideChance(status: Int, share: (failing: Double, one: Int)) {
+        for seed in 0..<Trials.count(full: 4, few: 0) {
+            let times = share.failing == 0.2 ? 300 : 900
+            let bad = Array(stride(from: seed * 7 + 3, to: times * 10, by: share.one))
+            let world = Self.world(
+                0, seed, bad: bad, 400, arrivals: Self.every(2, 10, times: times), until: .seconds(20_000),
+                receiver: Self.shed(share.failing, status))
+            let late = world.arrived.filter { !world.isBad($0.key) }.map { event, time in
+                time / .seconds(1) - Double(event / 10 * 2)
+            }.sorted()
+            let facts = "\(world.missing) missing, late \(late[late.count / 2]), \(late[late.count * 99 / 100])"
+            Trials.report(
+                "| one in \(share.one), \(share.failing), \(status), seed \(seed) | \(facts), \(world.requests) requests |"
+            )
+            #expect(world.fault == nil && world.goodDead == 0)
+            if share.failing < 0.5 { #expect(world.missing <= 40 && late[late.count * 99 / 100] < 200, "\(facts)") }
+        }
+    }
 }

@@ -245,7 +245,7 @@ extension RuleTests {
         for _ in 0..<60 { blame.countAcceptance() }
         for number in 0..<300 {
             let failure = Answer.Failure(kind: number < 5 ? .broken : .passing, reason: "\(number)")
-            blame.add([key], failure, witnesses: 2)
+            blame.add([key], failure, hasWitnesses: true)
         }
         blame.weigh()
         #expect(blame.guilt(of: key, isCrowded: false)?.reason == "4")

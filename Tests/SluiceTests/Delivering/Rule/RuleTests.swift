@@ -69,6 +69,17 @@ import Testing
 
     static let accepted = RuleWorld.verdicts(200)
 
+    @Test("One or two failures in a row blame their events, and a longer row does not", arguments: [1, 2, 3])
+    func shortRows(failures: Int) {
+        var bench = Bench([["a", "b", "c", "d"], ["e"], ["f"], ["g"], ["h"], ["i"]])
+        for _ in 0..<failures {
+            bench.send(RuleWorld.verdicts(500))
+            bench.now += .seconds(10)
+        }
+        bench.send(Self.accepted)
+        #expect(bench.rule.setAside == [4, 5, 0][failures - 1])
+    }
+
     @Test("After a failure, one event of the next batch follows immediately, and after the second a pause")
     func probes() {
         var bench = Bench([["a", "b"], ["c", "d"], ["e"]])
