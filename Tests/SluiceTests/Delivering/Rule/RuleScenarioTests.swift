@@ -122,7 +122,7 @@ import Testing
             list.append(
                 Scenario(
                     "500 bad (\(status)) in front of 500",
-                    Limits(first: 60, last: 600, requests: status == 413 ? 200 : 60)
+                    Limits(first: 60, last: 600, requests: status == 413 ? 350 : 100)
                 ) {
                     world(1_000, $0, bad: Array(0..<500), status)
                 })
