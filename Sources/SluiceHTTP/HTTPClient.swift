@@ -19,6 +19,11 @@ public import Sluice
 /// - Read at most ``HTTPResponse/bodyLimit`` bytes of a response's body.
 /// - Expect calls from several tasks at the same time.
 public protocol HTTPClient: Sendable {
+    /// Prepares the client. The transport calls this once for each pipeline, while it is built.
+    ///
+    /// - Throws: An error that makes the client unusable, such as an invalid timeout.
+    func open() throws(SluiceError)
+
     /// Loads the libraries that the client needs, for ``HTTPTransport/check()``. Otherwise ``send(_:)`` does it.
     ///
     /// - Throws: An error that makes the client unusable, such as ``Sluice/SluiceError/Code/missingLibrary``.
@@ -34,6 +39,9 @@ public protocol HTTPClient: Sendable {
 }
 
 extension HTTPClient {
+    /// Does nothing.
+    public func open() throws(SluiceError) {}
+
     /// Does nothing.
     public func check() throws(SluiceError) {}
 }

@@ -94,6 +94,7 @@ public final class HTTPTransport: Transport {
             Set(headers.keys.map { $0.lowercased() }).count == headers.count,
             "two headers differ only in the case of their names; pass one of them")
         try configuration.timeouts.check()
+        try client.open()
         self.observer.withLock { $0 = observer }
         try clock?.open(observer)
     }
