@@ -110,20 +110,25 @@ extension PipelineBuilder {
 
 // MARK: The end of the block
 
-// `End` is that of a pipeline, of a route, or of a function of the host.
 @_documentation(visibility: internal)
 extension PipelineBuilder {
     @available(*, unavailable, message: "no store: end the block with a store and, after it, a transport")
-    @_disfavoredOverload
-    public static func buildFinalResult<End>(_ fragment: ProcessorFragment) -> End { fatalError() }
+    public static func buildFinalResult(_ fragment: ProcessorFragment) -> _PipelinePlan { _PipelinePlan() }
 
     @available(*, unavailable, message: "no transport: put one after the store, such as StdoutTransport()")
-    @_disfavoredOverload
-    public static func buildFinalResult<End>(_ fragment: StoreFragment) -> End { fatalError() }
+    public static func buildFinalResult(_ fragment: StoreFragment) -> _PipelinePlan { _PipelinePlan() }
 
     @available(*, unavailable, message: "no store: put one before the transport, such as MemoryStore()")
-    @_disfavoredOverload
-    public static func buildFinalResult<End>(_ fragment: TransportFragment) -> End { fatalError() }
+    public static func buildFinalResult(_ fragment: TransportFragment) -> _PipelinePlan { _PipelinePlan() }
+
+    @available(*, unavailable, message: "no store: end the block with a store and, after it, a transport")
+    public static func buildFinalResult(_ fragment: ProcessorFragment) -> StoreAndTransportFragment { _Fragment() }
+
+    @available(*, unavailable, message: "no transport: put one after the store, such as StdoutTransport()")
+    public static func buildFinalResult(_ fragment: StoreFragment) -> StoreAndTransportFragment { _Fragment() }
+
+    @available(*, unavailable, message: "no store: put one before the transport, such as MemoryStore()")
+    public static func buildFinalResult(_ fragment: TransportFragment) -> StoreAndTransportFragment { _Fragment() }
 
     @available(*, unavailable, message: "a route in a route: put routes beside each other, in the pipeline's block")
     public static func buildFinalResult(_ fragment: RouteFragment) -> StoreAndTransportFragment { _Fragment() }
