@@ -91,13 +91,14 @@ public struct PlanCheck: Processor {
             if event.name.utf8.first == UInt8(ascii: "$") { return .keep }
             return act(on: plan.violations(of: event), &event)
         }
-        let found = entry.violations(of: event)
-        if found.isEmpty, !entry.rule.changesValues { return .keep }
-        let removesUnknown = unknown == .drop && found.contains { $0.isUnknown }
+        let findings = entry.findings(in: event.properties)
+        if findings.isEmpty, !entry.rule.changesValues { return .keep }
+        let removesUnknown = unknown == .drop && findings.contains { $0.isUnknown }
         if removesUnknown || entry.rule.changesValues {
             if let properties = rewritten(event.properties, entry.rule, &event) { event.properties = properties }
         }
-        return found.isEmpty ? .keep : act(on: found, &event)
+        if findings.isEmpty { return .keep }
+        return act(on: findings.map { PlanViolation(event: event.name, $0) }, &event)
     }
 
     // Not inlined, because most events conform.

@@ -77,7 +77,8 @@ public struct TrackingPlan: Sendable {
             if event.name.utf8.first == UInt8(ascii: "$") { return [] }
             return [PlanViolation(event: event.name, property: "", reason: "isn't in the plan", isUnknown: true)]
         }
-        return plan.violations(of: event, isStored: isStored)
+        let findings = plan.findings(in: event.properties, isStored: isStored)
+        return findings.map { PlanViolation(event: event.name, $0) }
     }
 }
 
@@ -102,11 +103,11 @@ package final class EventPlan: Sendable {
         quick = QuickCheck(rule.properties)
     }
 
-    package func violations(of event: Event, isStored: Bool = false) -> [PlanViolation] {
-        if quick.proves(event.properties) { return [] }
-        var violations: [PlanViolation] = []
-        rule.check(event.properties, of: event.name, isStored, &violations)
-        return violations
+    package func findings(in properties: Properties, isStored: Bool = false) -> [Finding] {
+        if quick.proves(properties) { return [] }
+        var findings: [Finding] = []
+        rule.check(properties, isStored: isStored, &findings)
+        return findings
     }
 }
 
@@ -116,7 +117,7 @@ public struct PlanViolation: Sendable, Hashable, CustomStringConvertible {
     public let event: String
     /// The property's name, such as `items[].sku` for a property of an object in an array. Empty for an event that the plan
     /// doesn't have.
-    public internal(set) var property: String
+    public let property: String
     /// The broken rule, such as `has more than 40 characters`. It never contains a value of the event.
     public let reason: String
     /// Whether the plan doesn't have the event, or the property.
@@ -124,6 +125,20 @@ public struct PlanViolation: Sendable, Hashable, CustomStringConvertible {
 
     /// The event, the property and the reason, such as `Purchase.sku is missing`.
     public var description: String { "\(event)\(property.isEmpty ? "" : ".")\(property) \(reason)" }
+}
+
+extension PlanViolation {
+    package init(event: String, _ finding: Finding) {
+        self.init(event: event, property: finding.path, reason: finding.reason, isUnknown: finding.isUnknown)
+    }
+}
+
+/// A difference between the properties of an event and their rules.
+package struct Finding: Sendable, Hashable {
+    /// The names on the way to the property. An element of an array adds `[]`.
+    package var path: String
+    package let reason: String
+    package let isUnknown: Bool
 }
 
 extension SluiceError.Code {

@@ -70,49 +70,41 @@ package struct PropertyRule: Sendable {
 extension ValueRule {
     /// Adds the differences between the properties of an object and its rules. In a stored event, personal data can be hashed
     /// or missing.
-    func check(_ values: Properties, of event: String, _ isStored: Bool, _ violations: inout [PlanViolation]) {
-        func add(_ name: String, _ reason: String, isUnknown: Bool) {
-            violations.append(PlanViolation(event: event, property: name, reason: reason, isUnknown: isUnknown))
-        }
+    package func check(_ values: Properties, isStored: Bool, _ findings: inout [Finding]) {
         var missing = properties.count { $0.isRequired }
         for property in values {
             guard let own = self.property(named: property.name) else {
                 if property.name.utf8.first != UInt8(ascii: "$") {
-                    add(property.name, "isn't in the plan", isUnknown: true)
+                    findings.append(Finding(path: property.name, reason: "isn't in the plan", isUnknown: true))
                 }
                 continue
             }
             if own.isRequired { missing -= 1 }
-            own.rule.check(property.value, at: property.name, of: event, isStored, &violations)
+            own.rule.check(property.value, at: property.name, isStored, &findings)
         }
         if missing == 0 { return }
         for property in properties where property.isRequired && values[property.name] == nil {
             if isStored, property.rule.personal == .drop { continue }
-            add(property.name, "is missing", isUnknown: false)
+            findings.append(Finding(path: property.name, reason: "is missing", isUnknown: false))
         }
     }
 
-    /// Adds the differences between a value and its rule. `name` is that of the property, or `[]` for an element.
-    private func check(
-        _ value: PropertyValue, at name: String, of event: String, _ isStored: Bool,
-        _ violations: inout [PlanViolation]
-    ) {
+    /// Adds the differences between a value and its rule.
+    private func check(_ value: PropertyValue, at path: String, _ isStored: Bool, _ findings: inout [Finding]) {
         // A string in place of a hashed one can be its hash, which has another length.
         if isStored, personal == .hash, case .string = value { return }
-        if let problem = problem(of: value) {
-            violations.append(PlanViolation(event: event, property: name, reason: problem, isUnknown: false))
-        }
-        let first = violations.count
+        if let problem = problem(of: value) { findings.append(Finding(path: path, reason: problem, isUnknown: false)) }
         // An object without rules can have any properties.
-        if kind == .object, !properties.isEmpty, case .object(let object) = value {
-            check(object, of: event, isStored, &violations)
+        guard kind == .array || kind == .object && !properties.isEmpty else { return }
+        let first = findings.count
+        var separator = "."
+        if kind == .object, case .object(let object) = value {
+            check(object, isStored: isStored, &findings)
         } else if let items, case .array(let array) = value {
-            for element in array { items.check(element, at: "[]", of: event, isStored, &violations) }
+            separator = ""
+            for element in array { items.check(element, at: "[]", isStored, &findings) }
         }
-        let separator = kind == .object ? "." : ""
-        for index in first..<violations.count {
-            violations[index].property = name + separator + violations[index].property
-        }
+        for index in first..<findings.count { findings[index].path = "\(path)\(separator)\(findings[index].path)" }
     }
 
     /// The broken rule, without the rules of elements and of an object's properties. Nil if the value conforms.
