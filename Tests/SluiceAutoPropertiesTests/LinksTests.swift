@@ -72,32 +72,23 @@ struct LinksTests {
         links.pushOpened("spring", ["id": 7])
         links.pushOpened("b", source: "news", url: "shop://sale?utm_campaign=c&utm_medium=m&utm_term=t&token=x")
         links.pushOpened(url: "shop://sale?utm_campaign=c")
+        // Blank arguments are none.
+        links.pushOpened("", source: " ")
+        links.pushOpened("", source: "", url: "shop://sale?utm_campaign=d&utm_source=s&utm_medium=m")
         let events = await test.events()
-        #expect(events.map(\.name) == Array(repeating: "$PushOpened", count: 4))
+        #expect(events.map(\.name) == Array(repeating: "$PushOpened", count: 6))
         let utm = events.map { event in
             ["campaign", "source", "medium", "term"].map { event.properties["$utm_\($0)"]?.string }
         }
         #expect(
             utm == [
                 [nil, nil, nil, nil], ["spring", "push", "push", nil], ["b", "news", "m", "t"],
-                ["c", "push", "push", nil],
+                ["c", "push", "push", nil], [nil, nil, nil, nil], ["d", "s", "m", nil],
             ])
+        #expect(events[4].properties["$latest_utm_campaign"] == "c")
         #expect(events[1].properties["id"] == 7)
         #expect(events[2].properties["$url"]?.string?.hasSuffix("&token=[redacted]") == true)
         #expect(links.campaigns["$first_utm_campaign"] == "spring")
-    }
-
-    @Test("a blank name or source of a push message is none: the link's counts")
-    func blankPushIsNone() async throws {
-        let links = Links()
-        let test = try TestPipeline { links }
-        links.pushOpened("spring", source: "news")
-        links.pushOpened("", source: " ")
-        links.pushOpened("", source: "", url: "shop://sale?utm_campaign=c&utm_source=s")
-        let utm = await test.events().map { event in
-            ["$utm_campaign", "$latest_utm_campaign", "$utm_source"].map { event.properties[$0]?.string }
-        }
-        #expect(utm == [["spring", "spring", "news"], [nil, "spring", nil], ["c", "c", "s"]])
     }
 
     @Test("reset forgets both campaigns")

@@ -1,8 +1,8 @@
 /// Decides whether a failure is the receiver's fault or an event's, and which part is next. This is a value without clocks,
 /// stores and random numbers of its own.
 ///
-/// A failure between two acceptances blames its events. As some of them are accepted, the blame falls on the rest. If all of
-/// them are accepted, the failure was chance. Less blamed events go first, and an event with enough blame of its own is guilty:
+/// One failure, or two in a row, between acceptances blame their events. As some of them are accepted, the blame falls on the
+/// rest. If all of them are accepted, it was chance. Less blamed events go first, and an event with enough blame of its own is guilty:
 /// it becomes a dead letter. While the receiver accepts nothing, no event is blamed.
 ///
 /// Call ``offer(takeable:at:random:)`` for the next step, and ``apply(_:to:at:random:)`` with each answer.

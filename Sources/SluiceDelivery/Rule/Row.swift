@@ -7,8 +7,8 @@ struct Row: Sendable {
     private static let maximumKept = 8
     /// So many failures in a row are the receiver's fault.
     private static let outage = 12
-    /// A probe can fail by chance beside a bad event. If only single failures had witnesses, a receiver that often fails would get
-    /// the same bad part again and again.
+    /// The failures of the longest row that always has witnesses. The probe after a bad event can fail by chance: with 1, a receiver
+    /// that often fails would get the same bad part again and again.
     private static let short = 2
 
     var isOutage: Bool { count >= Self.outage }
