@@ -93,14 +93,22 @@ struct Blame: Sendable {
     /// The events that were throttled so often that they leave if the store is crowded.
     var throttled: [EventKey] { marks.filter { $1.throttle != nil && $1.tries > Self.mostTries }.map(\.key) }
 
-    /// The last failure of an event that has failed alone too often for chance. Failures of the moment, and those with a time that
-    /// the receiver named, count only if the store is crowded.
+    /// The last failure of an event that has failed alone too often for chance.
     func guilt(of key: EventKey, isCrowded: Bool) -> Answer.Failure? {
-        let alone = self[key].causes.compactMap { causes[$0] }.filter {
-            $0.left == 1 && $0.hasWitnesses && (isCrowded || $0.failure.kind != .passing && $0.failure.after == nil)
-        }
-        if pow(chance, Double(alone.count)) < Self.guilt { return alone.last?.failure }
+        let alone = failuresAlone(self[key], isCrowded: isCrowded)
+        if pow(chance, Double(alone.count)) < Self.guilt { return alone.last }
         return isCrowded && self[key].tries > Self.mostTries ? self[key].throttle : nil
+    }
+
+    /// Whether an event needs a control: it was the only one left to blame more than once.
+    func needsControl(_ mark: Mark) -> Bool { failuresAlone(mark).count > 1 }
+
+    /// The failures for which an event alone is left to blame. Failures of the moment, and those with a time that the receiver
+    /// named, count only if the store is crowded.
+    private func failuresAlone(_ mark: Mark, isCrowded: Bool = false) -> [Answer.Failure] {
+        mark.causes.compactMap { causes[$0] }.filter { left, hasWitnesses, failure in
+            left == 1 && hasWitnesses && (isCrowded || failure.kind != .passing && failure.after == nil)
+        }.map(\.failure)
     }
 
     // MARK: Changes

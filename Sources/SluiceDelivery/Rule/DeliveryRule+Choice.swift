@@ -6,14 +6,14 @@ extension DeliveryRule {
     /// From so many failures alone on, an event is its own probe. With fewer, other events are the better probe.
     private static let ownProbe = 5
 
+    /// How often the most blamed event goes before others after a wait.
+    private static let controls = 0.3
+
     /// The receiver has accepted the last part: the next events in order, or at random some that are blamed. With a fixed
     /// turn, a balancer could give all requests with blamed events to the same broken server.
     func next(orTake take: Offer?, _ now: Duration, _ random: () -> UInt64) -> Offer {
         let turn = blame.isEmpty ? 1 : random().fraction
-        // The least blamed events are the most likely to be good. But while others come, the most blamed ones would wait
-        // without end, and fill the store.
-        let isMost = turn < 0.25 && blame.isReceiverWell && isCrowded(at: now)
-        let blamed = turn < 0.5 || take == nil ? blamedPart(now, isMost: isMost) : nil
+        let blamed = turn < 0.5 || take == nil ? blamedPart(now) : nil
         if turn < 0.5, let blamed { return .send(blamed) }
         if let part = wholePart(now) { return .send(part) }
         return take ?? blamed.map { .send($0) } ?? .wait(until: earliest)
@@ -32,6 +32,9 @@ extension DeliveryRule {
         }
         // Each event is asked alone once before any is asked twice.
         let others = candidates { blame.isFree($0, at: now) && blame[$0].tries == 0 && !last.contains($0) }
+        if row.hasWaited, take != nil || !others.isEmpty, random().fraction < Self.controls, let part = control(now) {
+            return .send(part)
+        }
         if others.isEmpty, take == nil || isStoreFailing, pauses.setAside.end > now {
             return .wait(until: earliest.map { max(pauses.setAside.end, $0) })
         }
@@ -52,19 +55,27 @@ extension DeliveryRule {
         return nil
     }
 
-    /// The least or the most blamed event, with the next ones of its batch while their blame is small.
-    private func blamedPart(_ now: Duration, isMost: Bool = false) -> Part? {
+    /// The most blamed event, whatever its own time. A receiver that takes one request in two seconds fails after each acceptance,
+    /// which is when blamed events are sent. If they never went before others, they would look guilty.
+    private func control(_ now: Duration) -> Part? {
+        let due = events.lazy.filter { $0.mark.throttle == nil && $0.mark.named <= now && blame.needsControl($0.mark) }
+        let most = due.max { blame.of($0.mark) < blame.of($1.mark) }
+        return most.map { Part(open[$0.batch], [$0.key.place]) }
+    }
+
+    /// The least blamed event, with the next ones of its batch while their blame is small.
+    private func blamedPart(_ now: Duration) -> Part? {
         if blame.isEmpty { return nil }
         func amount(_ mark: Blame.Mark) -> Double { mark.due <= now ? blame.of(mark) : 0 }
-        var first: (score: Double, batch: Int, place: Int)?
+        var first: (amount: Double, batch: Int, place: Int)?
         for event in events {
             let amount = amount(event.mark)
-            let score = isMost ? -amount : amount
-            if amount > 0, score < (first?.score ?? .infinity) - 1e-12 { first = (score, event.batch, event.key.place) }
+            if amount == 0 || amount >= (first?.amount ?? .infinity) - 1e-12 { continue }
+            first = (amount, event.batch, event.key.place)
         }
         guard let first else { return nil }
         let batch = open[first.batch]
-        var (places, sum) = ([first.place], abs(first.score))
+        var (places, sum) = ([first.place], first.amount)
         for place in batch.rest where place > first.place {
             let amount = amount(blame[batch.key(place)])
             if amount == 0 { continue }

@@ -156,6 +156,16 @@ struct DeliveryRule: Sendable {
     /// - Returns: the next step. A part that is offered is on its way until ``settled(_:_:)``.
     mutating func offer(takeable: Int, at now: Duration, random: () -> UInt64) -> Offer {
         let inFlight = open.count(where: \.isInFlight)
+        let offer = nextStep(inFlight, takeable: takeable, at: now, random)
+        switch offer {
+        case .send(let part): if let index = index(of: part.batch.id) { open[index].isInFlight = true }
+        case .wait: if inFlight == 0 { row.hasWaited = true }
+        case .take: break
+        }
+        return offer
+    }
+
+    private func nextStep(_ inFlight: Int, takeable: Int, at now: Duration, _ random: () -> UInt64) -> Offer {
         // Only one request at a time shows whose fault a failure is.
         let isCalm = !isInDoubt && blame.isEmpty
         if inFlight >= (isCalm ? maximumInFlight : 1) { return .wait(until: nil) }
@@ -164,9 +174,7 @@ struct DeliveryRule: Sendable {
             return .wait(until: takeable > 0 ? end : earliest.map { max(end, $0) })
         }
         let take = takeable > 0 ? Offer.take(sizes.next(takeable: takeable)) : nil
-        let offer = isInDoubt ? answerDoubt(orTake: take, now, random) : next(orTake: take, now, random)
-        if case .send(let part) = offer, let index = index(of: part.batch.id) { open[index].isInFlight = true }
-        return offer
+        return isInDoubt ? answerDoubt(orTake: take, now, random) : next(orTake: take, now, random)
     }
 
     // MARK: Answers
@@ -282,9 +290,10 @@ struct DeliveryRule: Sendable {
         _ groups: [[EventKey]], _ failure: Answer.Failure, besideAccepted: Bool, at now: Duration,
         _ random: () -> UInt64
     ) {
+        let keys = groups.joined()
+        let isControl = row.hasWaited && !keys.isEmpty && keys.allSatisfy { blame.needsControl(blame[$0]) }
         row.add(groups, failure, blame)
         if row.count > 1 { probeEvents = max(1, probeEvents / 8) }
-        let keys = groups.joined()
         // That these fail again says little about a receiver that is well.
         let isBlamed = keys.contains(where: blame.isBlamed)
         for case let (key?, 1) in groups.map({ ($0.first, $0.count) }) {
@@ -299,9 +308,9 @@ struct DeliveryRule: Sendable {
             for key in keys { blame.change(key) { ($0.due, $0.named) = (max($0.due, due), due) } }
             named = .zero
         }
-        // After a first failure, a probe follows without a pause, unless the receiver has just recovered. A part that fails
-        // during a pause was sent before it.
-        let isDoubtful = row.count > 1 || pauses.route.hasGrown && !isBlamed
+        // After a first failure or a control's, a probe follows without a pause, unless the receiver has just recovered. A part that
+        // fails during a pause was sent before it.
+        let isDoubtful = (row.count > 1 || pauses.route.hasGrown && !isBlamed) && !isControl
         guard isDoubtful && pauses.route.end <= now || named > .zero else { return }
         let isOfEvents = row.count > 1 && row.isClear(blame) && blame.isReceiverWell && named == .zero
         let which = isOfEvents ? \Pauses.setAside : \.route

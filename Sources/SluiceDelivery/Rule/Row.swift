@@ -3,6 +3,8 @@ struct Row: Sendable {
     private(set) var count = 0
     /// The first and the last ones, with the events that each can blame, in groups.
     private var failures: [(groups: [[EventKey]], failure: Answer.Failure)] = []
+    /// Whether the route has waited since the last failure.
+    var hasWaited = false
 
     private static let maximumKept = 8
     /// So many failures in a row are the receiver's fault.
@@ -28,7 +30,7 @@ struct Row: Sendable {
 
     /// Adds a failure. A long row forgets one between the first and the last one.
     mutating func add(_ groups: [[EventKey]], _ failure: Answer.Failure, _ blame: Blame) {
-        count += 1
+        (count, hasWaited) = (count + 1, false)
         if failures.count == Self.maximumKept {
             let repeated = failures.indices.first { index in
                 failures[..<index].contains { $0.groups == failures[index].groups }

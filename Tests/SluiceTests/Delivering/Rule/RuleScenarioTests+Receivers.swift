@@ -61,6 +61,19 @@ extension RuleScenarioTests {
                 Scenario(name + "10,000 wait", Limits(last: 900, requests: 900), seeds: (20, 0)) {
                     world(10_000, $0, receiver: limiter(5, status))
                 })
+            list.append(
+                Scenario(
+                    "limiter (\(status)), one in 2 s with 3 saved, after 120 s, an event each second",
+                    Limits(requests: 2_000, missing: 1, dead: 1), seeds: (20, 2)
+                ) { seed in
+                    var (saved, last) = (3.0, Duration.zero)
+                    return world(0, seed, arrivals: every(1, 1, times: 600)) { world, _ in
+                        if world.now < .seconds(120) { return .status(200) }
+                        (saved, last) = (min(3, saved + (world.now - last) / .seconds(2)), world.now)
+                        if saved >= 1 { saved -= 1 } else { return .status(status) }
+                        return .status(200)
+                    }
+                })
             for (servers, broken) in [(2, 1), (3, 1), (3, 2), (4, 1)] {
                 let name = "\(broken) of \(servers) servers broken (\(status)), each asked in turn"
                 list.append(
