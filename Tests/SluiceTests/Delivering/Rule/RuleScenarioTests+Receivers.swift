@@ -97,14 +97,11 @@ extension RuleScenarioTests {
                             }
                         })
                 }
-                // With two of three, some good events become dead letters: see Docs/Evidence/Delivery.md.
-                let dead = broken == 2 ? 10 : 0
                 for (batch, after) in [(100, nil), (1, nil), (1, Duration.seconds(5))] {
                     let name = name + ", 5 events and a flush each second, batches of \(batch)"
                     list.append(
                         Scenario(
-                            after == nil ? name : name + ", Retry-After", Limits(missing: dead, dead: dead),
-                            seeds: (20, servers < 3 ? 2 : 0)
+                            after == nil ? name : name + ", Retry-After", Limits(), seeds: (20, servers < 3 ? 2 : 0)
                         ) {
                             world(
                                 200, $0, batch: batch, arrivals: every(1, 5, times: 300), flushEvery: .seconds(1)
