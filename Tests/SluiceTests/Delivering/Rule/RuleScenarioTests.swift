@@ -156,7 +156,7 @@ import Testing
                     world(150, $0, bad: Array(stride(from: 0, to: 150, by: 3)), status)
                 })
             list.append(
-                Scenario("three of four in 500 bad (\(status))", Limits(last: 15_000), seeds: (5, seeds.few)) {
+                Scenario("three of four in 500 bad (\(status))", Limits(last: 45_000), seeds: (5, seeds.few)) {
                     world(500, $0, bad: (0..<500).filter { $0 % 4 != 1 }, status)
                 })
             list.append(
