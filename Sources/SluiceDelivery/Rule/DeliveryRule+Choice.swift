@@ -7,7 +7,7 @@ extension DeliveryRule {
     private static let ownProbe = 5
 
     /// How often the most blamed event goes before others after a wait.
-    private static let controls = 0.3
+    private static let controlShare = 0.3
 
     /// The receiver has accepted the last part: the next events in order, or at random some that are blamed. With a fixed
     /// turn, a balancer could give all requests with blamed events to the same broken server.
@@ -32,7 +32,8 @@ extension DeliveryRule {
         }
         // Each event is asked alone once before any is asked twice.
         let others = candidates { blame.isFree($0, at: now) && blame[$0].tries == 0 && !last.contains($0) }
-        if row.hasWaited, take != nil || !others.isEmpty, random().fraction < Self.controls, let part = control(now) {
+        if row.hasWaited, take != nil || !others.isEmpty, random().fraction < Self.controlShare, let part = control(now)
+        {
             return .send(part)
         }
         if others.isEmpty, take == nil || isStoreFailing, pauses.setAside.end > now {
@@ -55,8 +56,8 @@ extension DeliveryRule {
         return nil
     }
 
-    /// The most blamed event, whatever its own time. A receiver that takes one request in two seconds fails after each acceptance,
-    /// which is when blamed events are sent. If they never went before others, they would look guilty.
+    /// The most blamed event, even during its own wait, but not before a time that the receiver has named. A receiver that takes one
+    /// request in two seconds fails after each acceptance, when blamed events are sent. If they never went first, they would look guilty.
     private func control(_ now: Duration) -> Part? {
         let due = events.lazy.filter { $0.mark.throttle == nil && $0.mark.named <= now && blame.needsControl($0.mark) }
         let most = due.max { blame.of($0.mark) < blame.of($1.mark) }
