@@ -13,6 +13,9 @@ extension DeliveryRule {
     /// turn, a balancer could give all requests with blamed events to the same broken server.
     func next(orTake take: Offer?, _ now: Duration, _ random: () -> UInt64) -> Offer {
         let turn = blame.isEmpty ? 1 : random().fraction
+        // The least blamed events are the most likely to be good. But while others come, the most blamed ones would wait
+        // without end, and fill the store.
+        if turn < 0.25, blame.isReceiverWell, let part = mostBlamed(now, from: \.due) { return .send(part) }
         let blamed = turn < 0.5 || take == nil ? blamedPart(now) : nil
         if turn < 0.5, let blamed { return .send(blamed) }
         if let part = wholePart(now) { return .send(part) }
@@ -32,9 +35,10 @@ extension DeliveryRule {
         }
         // Each event is asked alone once before any is asked twice.
         let others = candidates { blame.isFree($0, at: now) && blame[$0].tries == 0 && !last.contains($0) }
-        if row.hasWaited, take != nil || !others.isEmpty, random().fraction < Self.controlShare, let part = control(now)
-        {
-            return .send(part)
+        if row.hasWaited, take != nil || !others.isEmpty, random().fraction < Self.controlShare {
+            // A receiver that takes one request in two seconds fails after each acceptance, when blamed events are sent. If they
+            // never went first, they would look guilty. So this ends even their own waits.
+            if let part = mostBlamed(now, from: \.named) { return .send(part) }
         }
         if others.isEmpty, take == nil || isStoreFailing, pauses.setAside.end > now {
             return .wait(until: earliest.map { max(pauses.setAside.end, $0) })
@@ -56,10 +60,11 @@ extension DeliveryRule {
         return nil
     }
 
-    /// The most blamed event, even during its own wait, but not before a time that the receiver has named. A receiver that takes one
-    /// request in two seconds fails after each acceptance, when blamed events are sent. If they never went first, they would look guilty.
-    private func control(_ now: Duration) -> Part? {
-        let due = events.lazy.filter { $0.mark.throttle == nil && $0.mark.named <= now && blame.needsControl($0.mark) }
+    /// The most blamed event that needs a control, if a time of its own is over.
+    private func mostBlamed(_ now: Duration, from time: KeyPath<Blame.Mark, Duration>) -> Part? {
+        let due = events.lazy.filter {
+            $0.mark.throttle == nil && $0.mark[keyPath: time] <= now && blame.needsControl($0.mark)
+        }
         let most = due.max { blame.of($0.mark) < blame.of($1.mark) }
         return most.map { Part(open[$0.batch], [$0.key.place]) }
     }

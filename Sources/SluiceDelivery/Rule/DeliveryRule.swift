@@ -159,7 +159,7 @@ struct DeliveryRule: Sendable {
         let offer = nextStep(inFlight, takeable: takeable, at: now, random)
         switch offer {
         case .send(let part): if let index = index(of: part.batch.id) { open[index].isInFlight = true }
-        case .wait: if inFlight == 0 { row.hasWaited = true }
+        case .wait: if inFlight == 0 { row.hasWaited = isInDoubt }
         case .take: break
         }
         return offer
@@ -292,7 +292,7 @@ struct DeliveryRule: Sendable {
     ) {
         let keys = groups.joined()
         let isControl = row.hasWaited && !keys.isEmpty && keys.allSatisfy { blame.needsControl(blame[$0]) }
-        row.add(groups, failure, blame)
+        row.add(groups, failure, blame, isControl: isControl)
         if row.count > 1 { probeEvents = max(1, probeEvents / 8) }
         // That these fail again says little about a receiver that is well.
         let isBlamed = keys.contains(where: blame.isBlamed)

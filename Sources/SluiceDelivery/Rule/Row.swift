@@ -1,5 +1,6 @@
 /// The failures since the last acceptance.
 struct Row: Sendable {
+    /// How many there are, without those of controls.
     private(set) var count = 0
     /// The first and the last ones, with the events that each can blame, in groups.
     private var failures: [(groups: [[EventKey]], failure: Answer.Failure)] = []
@@ -29,8 +30,10 @@ struct Row: Sendable {
     }
 
     /// Adds a failure. A long row forgets one between the first and the last one.
-    mutating func add(_ groups: [[EventKey]], _ failure: Answer.Failure, _ blame: Blame) {
-        (count, hasWaited) = (count + 1, false)
+    ///
+    /// A control's failure says little about the receiver. If it were counted, rows would be too long for witnesses.
+    mutating func add(_ groups: [[EventKey]], _ failure: Answer.Failure, _ blame: Blame, isControl: Bool) {
+        (count, hasWaited) = (isControl ? count : count + 1, false)
         if failures.count == Self.maximumKept {
             let repeated = failures.indices.first { index in
                 failures[..<index].contains { $0.groups == failures[index].groups }

@@ -279,4 +279,64 @@ import Testing
         #expect(world.fault == nil && world.missing == 0 && world.deadLetters.isEmpty)
         #expect(world.requests > 250, "\(world.requests)")
     }
+
+    @Test(
+        "Half of the turns of blamed events are the most blamed one's, after its own wait", arguments: [0, 10_000],
+        [UInt64.max / 8, Bench.turn])
+    func turnsOfMostBlamed(wait: Int, bits: UInt64) {
+        var bench = Bench([["0"], ["a"], ["1"], ["2"], ["b", "c", "d", "e"], ["3"], ["4"]])
+        bench.send(Self.accepted)
+        for _ in 0..<2 {
+            #expect(bench.send(RuleWorld.verdicts(500)) == ["a"])
+            bench.send(Self.accepted)
+            (bench.now, bench.bits) = (bench.now + .seconds(10_000), Bench.turn)
+        }
+        bench.bits = .max
+        #expect(bench.send(RuleWorld.verdicts(500)) == ["b", "c", "d", "e"])
+        bench.send(Self.accepted)
+        bench.bits = UInt64.max / 8
+        #expect(bench.send(RuleWorld.verdicts(500)) == ["a"])
+        bench.send(Self.accepted)
+        (bench.now, bench.bits) = (bench.now + .seconds(wait), bits)
+        #expect(bench.send(Self.accepted) == (wait > 0 && bits < Bench.turn ? ["a"] : ["b", "c"]))
+    }
+
+    @Test(
+        "After a wait, an event with two failures of its own often goes before others, and its failure counts for no pause",
+        arguments: [(1, UInt64.max / 4), (2, UInt64.max / 4), (2, Bench.turn)])
+    func controlOfBlamed(failures: Int, bits: UInt64) {
+        var bench = Bench([["0"], ["1"], ["odd"], ["2"], ["3"]])
+        // A failure by chance: the receiver isn't well, so events that fail again would pause the route.
+        for status in [500, 200, 200] {
+            bench.send(RuleWorld.verdicts(status))
+            bench.now += .seconds(10)
+            bench.bits = bench.rule.blame.isSearching ? Bench.turn : .max
+        }
+        for _ in 0..<failures {
+            #expect(bench.send(RuleWorld.verdicts(500)) == ["odd"])
+            bench.send(Self.accepted)
+            (bench.now, bench.bits) = (bench.now + .seconds(10), Bench.turn)
+        }
+        bench.store = []
+        #expect(bench.send(RuleWorld.verdicts(500)) == ["odd"] && bench.next() == nil)
+        (bench.store, bench.bits) = ([["new"]], bits)
+        let isControl = failures == 2 && bits < Bench.turn
+        if isControl { #expect(bench.send(RuleWorld.verdicts(500)) == ["odd"] && bench.pause == 0) }
+        #expect(bench.rule.row.count == 1)
+        #expect(bench.send(Self.accepted) == ["new"])
+    }
+
+    @Test("The failure of a blamed event that goes alone after a quiet time is the first of a row")
+    func firstAfterQuiet() {
+        var bench = Bench([["0"], ["a"], ["1"], ["2"]])
+        bench.send(Self.accepted)
+        for _ in 0..<2 {
+            #expect(bench.send(RuleWorld.verdicts(500)) == ["a"])
+            bench.send(Self.accepted)
+            (bench.now, bench.bits) = (bench.now + (bench.store.isEmpty ? .zero : .seconds(10_000)), Bench.turn)
+        }
+        #expect(bench.next() == nil)
+        bench.now += .seconds(10_000)
+        #expect(bench.send(RuleWorld.verdicts(500)) == ["a"] && bench.rule.row.count == 1)
+    }
 }
