@@ -13,9 +13,10 @@ extension DeliveryRule {
     /// turn, a balancer could give all requests with blamed events to the same broken server.
     func next(orTake take: Offer?, _ now: Duration, _ random: () -> UInt64) -> Offer {
         let turn = blame.isEmpty ? 1 : random().fraction
-        // The least blamed events are the most likely to be good. But while others come, the most blamed ones would wait
-        // without end, and fill the store.
-        if turn < 0.25, blame.isReceiverWell, let part = mostBlamed(now, from: \.due) { return .send(part) }
+        // The least blamed events are the most likely to be good, and show soon that a failure was chance. But while others come,
+        // the most blamed ones would wait without end, and fill the store.
+        let isMost = turn < 0.25 && blame.isReceiverWell && isCrowded(at: now)
+        if isMost, let part = mostBlamed(now, from: \.due) { return .send(part) }
         let blamed = turn < 0.5 || take == nil ? blamedPart(now) : nil
         if turn < 0.5, let blamed { return .send(blamed) }
         if let part = wholePart(now) { return .send(part) }

@@ -270,7 +270,7 @@ struct DeliveryRule: Sendable {
     }
 
     /// Whether events that are set aside take much of the store's room.
-    private func isCrowded(at now: Duration) -> Bool {
+    func isCrowded(at now: Duration) -> Bool {
         let setAside = open.filter { batch in
             !batch.rest.isEmpty && !batch.rest.contains { blame.isFree(batch.key($0), at: now) }
         }

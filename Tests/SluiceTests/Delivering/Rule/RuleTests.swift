@@ -281,24 +281,26 @@ import Testing
     }
 
     @Test(
-        "Half of the turns of blamed events are the most blamed one's, after its own wait", arguments: [0, 10_000],
-        [UInt64.max / 8, Bench.turn])
-    func turnsOfMostBlamed(wait: Int, bits: UInt64) {
-        var bench = Bench([["0"], ["a"], ["1"], ["2"], ["b", "c", "d", "e"], ["3"], ["4"]])
+        "In a crowded store, half of the turns of blamed events are the most blamed one's, after its own wait",
+        arguments: [(0, 8, 1 << 20), (10_000, 8, 1 << 20), (10_000, 3, 1 << 20), (10_000, 8, 1)])
+    func turnsOfMostBlamed(wait: Int, share: UInt64, size: Int) {
+        let large = String(repeating: "a", count: size)
+        var bench = Bench([["0"], [large], ["1"], ["2"], ["b", "c", "d", "e"], ["3"], ["4"]])
         bench.send(Self.accepted)
         for _ in 0..<2 {
-            #expect(bench.send(RuleWorld.verdicts(500)) == ["a"])
+            #expect(bench.send(RuleWorld.verdicts(500)) == [large])
             bench.send(Self.accepted)
             (bench.now, bench.bits) = (bench.now + .seconds(10_000), Bench.turn)
         }
         bench.bits = .max
         #expect(bench.send(RuleWorld.verdicts(500)) == ["b", "c", "d", "e"])
         bench.send(Self.accepted)
-        bench.bits = UInt64.max / 8
-        #expect(bench.send(RuleWorld.verdicts(500)) == ["a"])
-        bench.send(Self.accepted)
-        (bench.now, bench.bits) = (bench.now + .seconds(wait), bits)
-        #expect(bench.send(Self.accepted) == (wait > 0 && bits < Bench.turn ? ["a"] : ["b", "c"]))
+        let isMost = share == 8 && size > 1
+        bench.bits = isMost ? .max / share : .max
+        #expect(bench.send(isMost ? RuleWorld.verdicts(500) : Self.accepted) == [isMost ? large : "4"])
+        if isMost { bench.send(Self.accepted) }
+        (bench.now, bench.bits) = (bench.now + .seconds(wait), .max / share)
+        #expect(bench.send(Self.accepted) == (isMost && wait > 0 ? [large] : ["b", "c"]))
     }
 
     @Test(
