@@ -325,7 +325,11 @@ import Testing
         let isControl = failures == 2 && bits < Bench.turn
         if isControl { #expect(bench.send(RuleWorld.verdicts(500)) == ["odd"] && bench.pause == 0) }
         #expect(bench.rule.row.count == 1)
-        #expect(bench.send(Self.accepted) == ["new"])
+        bench.bits = Bench.turn
+        #expect(bench.send(RuleWorld.verdicts(500)) == ["new"] && bench.pause > 0 && bench.next() == nil)
+        (bench.now, bench.bits, bench.store) = (bench.now + .seconds(10_000), bits, [["last"]])
+        if isControl { #expect(bench.send(RuleWorld.verdicts(500)) == ["odd"] && bench.pause == 0) }
+        #expect(bench.rule.row.count == 2)
     }
 
     @Test("The failure of a blamed event that goes alone after a quiet time is the first of a row")
