@@ -15,8 +15,8 @@ extension DeliveryRule {
         let turn = blame.isEmpty ? 1 : random().fraction
         // The least blamed events are the most likely to be good, and show soon that a failure was chance. But while others come,
         // the most blamed ones would wait without end, and fill the store.
-        let isMost = turn < 0.25 && blame.isReceiverWell && isCrowded(at: now)
-        if isMost, let part = mostBlamed(now, from: \.due) { return .send(part) }
+        let isTurnOfMostBlamed = turn < 0.25 && blame.isReceiverWell && isCrowded(at: now)
+        if isTurnOfMostBlamed, let part = mostBlamed(now, from: \.due) { return .send(part) }
         let blamed = turn < 0.5 || take == nil ? blamedPart(now) : nil
         if turn < 0.5, let blamed { return .send(blamed) }
         if let part = wholePart(now) { return .send(part) }
@@ -61,7 +61,7 @@ extension DeliveryRule {
         return nil
     }
 
-    /// The most blamed event that needs a control, if a time of its own is over.
+    /// The most blamed event that needs a control, of those for which this time is over.
     private func mostBlamed(_ now: Duration, from time: KeyPath<Blame.Mark, Duration>) -> Part? {
         let due = events.lazy.filter {
             $0.mark.throttle == nil && $0.mark[keyPath: time] <= now && blame.needsControl($0.mark)

@@ -1,6 +1,6 @@
 /// The failures since the last acceptance.
 struct Row: Sendable {
-    /// How many there are, without those of controls.
+    /// The number of failures. Those of controls are not counted.
     private(set) var count = 0
     /// The first and the last ones, with the events that each can blame, in groups.
     private var failures: [(groups: [[EventKey]], failure: Answer.Failure)] = []
